@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/time_range.h"
 #include "options/option_field.h"
 #include "options/option_words.h"
@@ -596,6 +597,7 @@ std::vector<OptionField> FieldsOf(LoadOptions& options) {
 }
 
 bool SameValue(const OptionField& a, const OptionField& b) {
+  EBB_DCHECK(a.path == b.path && a.row.flag.name == b.row.flag.name);
   return std::visit(
       [&b](const auto& value) {
         using Value = std::remove_cvref_t<decltype(value)>;
@@ -610,6 +612,7 @@ bool SameValue(const OptionField& a, const OptionField& b) {
 }
 
 void CopyValue(const OptionField& from, const OptionField& to) {
+  EBB_DCHECK(from.path == to.path && from.row.flag.name == to.row.flag.name);
   std::visit(
       [&to](const auto& value) {
         using Value = std::remove_cvref_t<decltype(value)>;

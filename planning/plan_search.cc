@@ -118,6 +118,7 @@ absl::StatusOr<FoundPlan> SearchWhole(LoadedCluster& cluster, const PlanTask& ta
 absl::StatusOr<FoundPlan> SearchPlan(LoadedCluster& cluster, const PlanTask& task,
                                      const SearchQuery& query, const PlanHooks& hooks,
                                      const Parallelism& parallelism) {
+  EBB_DCHECK(!query.for_cost || task.prices != nullptr);
   if (query.max_evictions) {
     return SearchWithin(*query.max_evictions, cluster, task, query, hooks, parallelism);
   }

@@ -5,11 +5,14 @@
 #define EBB_PLATFORM_CLOCK_H_
 
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "base/deadline.h"
+#include "base/time_range.h"
 
 namespace ebb {
 
@@ -21,6 +24,7 @@ inline double SecondsSince(Clock::time_point start) {
 
 // REQUIRES: at most a few centuries, which is what the clock can count.
 inline Clock::duration DurationOf(double seconds) {
+  EBB_DCHECK(std::abs(seconds) <= 2.0 * static_cast<double>(kLongestDurationS));
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 

@@ -1,5 +1,7 @@
 #include "report/pass_replay.h"
 
+#include "base/check.h"
+
 namespace ebb {
 
 PassReplay::PassReplay(const PlanContext& context)
@@ -25,6 +27,8 @@ bool PassReplay::HadTurn(const UnremovableNode& why) const {
 
 void PassReplay::GoTo(NodeId node) {
   const std::vector<RemovableNode>& remove = context_.made->plan.remove;
+  EBB_DCHECK(IsCandidate(node));
+  EBB_DCHECK(next_ == 0 || TurnOf(remove[next_ - 1].node) < TurnOf(node));
   while (next_ < remove.size() && TurnOf(remove[next_].node) < TurnOf(node)) {
     CarryOut(remove[next_++]);
   }

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "predicates/pdb_tracker.h"
 #include "report/plan_report.h"
 
@@ -36,7 +37,10 @@ class PassReplay {
   [[nodiscard]] bool HadTurn(const UnremovableNode& why) const;
   [[nodiscard]] bool IsCandidate(NodeId node) const { return turn_[Index(node)] != kNever; }
   // A smaller number is an earlier turn.  REQUIRES: IsCandidate.
-  [[nodiscard]] size_t TurnOf(NodeId node) const { return turn_[Index(node)]; }
+  [[nodiscard]] size_t TurnOf(NodeId node) const {
+    EBB_DCHECK(IsCandidate(node));
+    return turn_[Index(node)];
+  }
 
   // Advances to the node's turn.  REQUIRES: IsCandidate(node), and no call for a node with a later
   // turn came before.

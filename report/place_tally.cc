@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "predicates/node_resources_fit.h"
 
 namespace ebb {
@@ -66,6 +67,7 @@ std::string PlaceTally::Text() const {
 }
 
 PlaceTally TallyPlaces(const ClusterSnapshot& snapshot, PodId pod) {
+  EBB_DCHECK(snapshot.NodeOf(pod) == kNoNode);
   const PodShape& shape = snapshot.catalog().shape_of(pod);
   PlaceTally tally;
   Noes noes;
@@ -147,6 +149,7 @@ PlaceTallies::Class& PlaceTallies::ClassOf(const ClusterSnapshot& snapshot,
 
 std::optional<PlaceTally> PlaceTallies::Of(const ClusterSnapshot& snapshot,
                                            const std::vector<NodeId>& changed, PodId pod) {
+  EBB_DCHECK(snapshot.ghost() != kNoNode && snapshot.NodeOf(pod) == kNoNode);
   const PodShape& shape = snapshot.catalog().shape_of(pod);
   if (!BeginsWithConstraints(snapshot, shape)) {
     if (!MayAsk(snapshot.nodes())) return std::nullopt;

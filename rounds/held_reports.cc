@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 
 namespace ebb {
 namespace {
@@ -68,7 +69,10 @@ absl::StatusOr<HeldReports::Changes> HeldReports::ChangesOf(const ReportUpdate& 
 }
 
 void HeldReports::Apply(Changes changes) {
-  for (const auto& each : changes.ended) in_progress_.erase(each.node);
+  for (const auto& each : changes.ended) {
+    EBB_DCHECK(in_progress_.contains(each.node));
+    in_progress_.erase(each.node);
+  }
   for (auto& each : changes.begun) in_progress_.insert_or_assign(each.node, std::move(each));
   for (const auto& each : changes.results) ended_.insert(each.node);
   Append(std::move(changes.results), rest_.results);

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/check.h"
 #include "engine/plan/node_standing.h"
 #include "engine/plan/utilization.h"
 
@@ -157,6 +158,8 @@ class Metrics::Impl {
   }
 
   void Restore(const std::vector<StoredCounter>& counters) {
+    EBB_DCHECK(
+        std::ranges::all_of(Save(), [](const StoredCounter& row) { return row.value == 0; }));
     const std::scoped_lock lock(mutex_);
     struct Stored {
       double sum = 0;

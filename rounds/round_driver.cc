@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/printable.h"
 #include "rounds/round_record.h"
 #include "snapshot/formats/json_text.h"
@@ -226,6 +227,7 @@ absl::Status RoundDriver::Save(const RoundOutcome& round, RoundSource& source,
 }
 
 absl::Status RoundDriver::CheckRecordIsOfThisState(int64_t number) {
+  EBB_DCHECK(record_ != nullptr && record_->is_loaded());
   bool same = !cluster_ || !record_->cluster() || *cluster_ == *record_->cluster();
   if (same && number > 1) {
     const auto here = state_->MarkOf(number - 1);

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/check.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/time_range.h"
@@ -630,6 +631,7 @@ absl::Status SqliteState::CheckUse() {
 }
 
 absl::Status SqliteState::PrepareTables() {
+  EBB_DCHECK(sqlite3_txn_state(db_, "main") == SQLITE_TXN_WRITE);
   // Another process may have made the tables since the file was opened.
   if (absl::Status s = CheckVersion(); !s.ok()) return s;
   if (version_ == kStateVersion) return CheckUse();
@@ -867,6 +869,7 @@ absl::Status SqliteState::WriteSizing(const SizingState& after) {
 
 // REQUIRES: known_->reports is what the file holds.
 absl::Status SqliteState::WriteReport(const HeldReports::Changes& changes) {
+  EBB_DCHECK(known_.has_value());
   const HeldReports& held = known_->reports;
   uint64_t& sum = known_->reports_digest;
   ReportRows<ReportedDeletionsTable> deletions(db_, sum);
@@ -927,6 +930,7 @@ absl::Status SqliteState::WriteReportsDigest() {
 }
 
 absl::Status SqliteState::Write(const Writing& what) {
+  EBB_DCHECK(sqlite3_get_autocommit(db_) == 0);
   if (absl::Status s = PrepareTables(); !s.ok()) return s;
   if (what.OfState()) {
     if (absl::Status s = CatchUp(); !s.ok()) return s;

@@ -100,6 +100,8 @@ class SqliteState final : public StateStore {
   absl::Status Append(const RoundRecord& round);
   // Writes only the state.
   absl::Status SaveState(const ScaleDownState& state);
+  // Whether the content was read.  For assertions.
+  [[nodiscard]] bool is_loaded() const { return known_.has_value(); }
   // The cluster of the state, if it was ever set.
   [[nodiscard]] std::optional<ClusterId> cluster() const {
     return known_ ? known_->cluster : std::nullopt;

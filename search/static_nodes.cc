@@ -18,8 +18,11 @@ NodeSet StaticNodes(const ClusterSnapshot& snapshot, const PodShape& shape, cons
   const Catalog& catalog = snapshot.catalog();
   enum class Verdict : uint8_t { kUnknown, kNo, kYes };
   std::vector<Verdict> of_shape(catalog.node_shapes());
-  const bool once_a_shape = CutsOf(catalog, shape).statics_of_node_shape;
+  const ShortCuts cuts = CutsOf(catalog, shape);
+  const bool once_a_shape = cuts.statics_of_node_shape;
   NodeSet passed(catalog.nodes());
+  // The static filters of volumes may be evaluated only after PreFilter has passed.
+  if (!cuts.statics_of_fit_class && !PreFilter(snapshot, shape).fits) return passed;
   nodes.ForEach([&](NodeId node) {
     Verdict& verdict = of_shape[Index(catalog.node(node).shape)];
     if (verdict == Verdict::kUnknown || !once_a_shape) {

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/check.h"
 #include "base/figures.h"
 #include "base/parallel.h"
 #include "base/printable.h"
@@ -203,6 +204,7 @@ int64_t SessionCluster::ClockS() const {
 }
 
 absl::Status SessionCluster::Take(const ChangeBatch& batch, std::optional<uint64_t> resync) {
+  EBB_DCHECK(!resync || resyncs_.contains(*resync));
   if (absl::Status s = CheckRoom(batch.changes()); !s.ok()) return s;
   if (absl::Status s = CheckCluster("", batch); !s.ok()) return s;
   absl::flat_hash_set<std::string> new_nodes;

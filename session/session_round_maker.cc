@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/printable.h"
 #include "loop/deletion_orders.h"
 #include "planning/plan_query.h"
@@ -217,6 +218,7 @@ absl::StatusOr<RoundSource> SessionRoundMaker::SourceOf(const wire::RoundCall& c
 
 absl::StatusOr<SessionRoundMaker::Prepared> SessionRoundMaker::Prepare(
     const wire::RoundCall& call) {
+  EBB_DCHECK(driver_ != nullptr);
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(call.input(), parsed);
   if (!settings.ok()) return settings.status();

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 #include "base/random.h"
 #include "engine/pass/workloads.h"
+#include "engine/plan/check_input.h"
 #include "predicates/filters.h"
 #include "simulation/scheduler.h"
 
@@ -118,6 +120,9 @@ class Evictions {
 EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& plan,
                                  const EvictionTrialOptions& options,
                                  const Parallelism& parallelism) {
+  EBB_DCHECK(snapshot.depth() == 0 && CheckPlan(snapshot.catalog(), plan).ok());
+  EBB_DCHECK(std::ranges::all_of(
+      plan.remove, [&](const RemovableNode& each) { return snapshot.Contains(each.node); }));
   const Evictions evictions(snapshot, plan);
   EvictionTrials trials;
   trials.evicted = evictions.evicted();

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 #include "predicates/filters.h"
 #include "snapshot/objects/well_known_names.h"
 
@@ -530,6 +531,7 @@ std::vector<NodeScore> SimulatedScheduler::Score(const ClusterSnapshot& snapshot
 
 NodeId SimulatedScheduler::Choose(const ClusterSnapshot& snapshot, PodId pod,
                                   std::span<const NodeId> peers, const NodeSet* closed) {
+  EBB_DCHECK(snapshot.NodeOf(pod) == kNoNode);
   const std::vector<NodeId> nodes = Feasible(snapshot, snapshot.catalog().shape_of(pod), closed);
   if (nodes.empty()) return kNoNode;
   if (nodes.size() == 1) return nodes[0];

@@ -178,6 +178,7 @@ size_t SimulatedObjects::FindNode(std::string_view name) const {
 }
 
 size_t SimulatedObjects::NumberOf(NodeId node) {
+  EBB_DCHECK(live_.Snapshot().Contains(node));
   return FindNode(live_.Snapshot().catalog().NodeName(node));
 }
 

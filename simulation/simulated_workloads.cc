@@ -124,6 +124,7 @@ void SimulatedCluster::Replace(size_t number) {
 bool SimulatedCluster::GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod) {
   const Catalog& catalog = snapshot.catalog();
   const PodShape& shape = catalog.shape_of(pod);
+  if (!PreFilter(snapshot, shape).fits) return false;
   for (const SimulatedNode& node : objects_.nodes()) {
     if (!node.there || node.hard_taint_s || node.group != group) continue;
     const NodeId id = *catalog.FindNode(node.name);

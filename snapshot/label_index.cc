@@ -18,13 +18,13 @@ bool AreDistinct(std::span<const TextId> values) {
 }  // namespace
 
 uint32_t LabelIndex::Add(std::span<const Label> labels) {
-  EBB_DCHECK(!is_finished_.IsSet());
+  EBB_DCHECK(!is_finished_.IsSet() || sets_ == 0);
   for (const Label& label : labels) entries_.push_back({label, sets_});
   return sets_++;
 }
 
 void LabelIndex::Finish(std::span<const uint32_t> weights) {
-  EBB_DCHECK(!is_finished_.IsSet());
+  EBB_DCHECK(!is_finished_.IsSet() || sets_ == 0);
   EBB_DCHECK(weights.empty() || weights.size() == sets_);
   is_finished_.Set();
   std::sort(entries_.begin(), entries_.end());

@@ -33,7 +33,7 @@ class LabelIndex {
   uint32_t Add(std::span<const Label> labels);
   // Adds a label to the set that was added last.
   void AddLabel(Label label) { entries_.push_back({label, sets_ - 1}); }
-  // REQUIRES: called once, after the last Add and before the first Candidates.
+  // REQUIRES: called once, after the last Add and before the first Candidates; without sets, often.
   void Finish() { Finish({}); }
   // `weights` has one weight per set, which Candidates::weight() adds up.
   void Finish(std::span<const uint32_t> weights);

@@ -292,6 +292,8 @@ std::vector<Ladder> RemedyFinder::MoreRoom() const {
   if (unplaced == explanation_.places.end()) return {};
   const PodShape& shape = catalog().shape_of(unplaced->pod);
   PassReplay replay(report_.context);
+  // A pod that PreFilter rejects runs on no node, however much room there is.
+  if (!PreFilter(replay.snapshot(), shape).fits) return {};
   replay.GoTo(explanation_.node);
   ClusterSnapshot& snapshot = replay.snapshot();
   snapshot.Fork();

@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "base/duration.h"
 #include "base/nearest.h"
 #include "base/printable.h"
@@ -304,19 +305,28 @@ std::string TypeOf(const CLI::Option& option) {
   return type;
 }
 
-MinMaxParts ParseMinMax(std::string_view text) { return MinMaxOf(text).value_or(MinMaxParts{}); }
+MinMaxParts ParseMinMax(std::string_view text) {
+  EBB_DCHECK(MinMaxOf(text).has_value());
+  return MinMaxOf(text).value_or(MinMaxParts{});
+}
 
 GroupSizeParts ParseGroupSize(std::string_view text) {
+  EBB_DCHECK(GroupSizeOf(text).has_value());
   return GroupSizeOf(text).value_or(GroupSizeParts{});
 }
 
-uint64_t ParseBytes(std::string_view text) { return BytesOf(text).value_or(0); }
+uint64_t ParseBytes(std::string_view text) {
+  EBB_DCHECK(BytesOf(text).has_value());
+  return BytesOf(text).value_or(0);
+}
 
 int64_t DurationSeconds(std::string_view text) {
+  EBB_DCHECK(ParseDuration(text).has_value());
   return std::chrono::ceil<std::chrono::seconds>(*ParseDuration(text)).count();
 }
 
 std::string DurationFlagText(int64_t seconds) {
+  EBB_DCHECK(seconds >= 0);
   std::string text;
   if (seconds >= 3600) text += fmt::format("{}h", seconds / 3600);
   if (seconds % 3600 >= 60) text += fmt::format("{}m", seconds % 3600 / 60);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/check.h"
 #include "base/printable.h"
 #include "cli/flags/flag_values.h"
 
@@ -215,6 +216,7 @@ std::string TextOf(std::string_view flag, const GivenFlags& given) {
   const std::vector<OptionField> fields = FieldsOf(defaults);
   const auto found =
       std::ranges::find(fields, flag, [](const OptionField& field) { return field.row.flag.name; });
+  EBB_DCHECK(found != fields.end());
   return found == fields.end() ? "" : ValueText(*found);
 }
 

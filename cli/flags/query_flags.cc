@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 
+#include "base/check.h"
 #include "base/duration.h"
 #include "cli/flags/flag_values.h"
 
@@ -84,6 +85,7 @@ void AddTrialFlags(QueryFlags& flags, CLI::App& app) {
 
 std::optional<SearchQuery> QueryFlags::Search() const {
   if (!optimize) return std::nullopt;
+  EBB_DCHECK(ParseDuration(budget).has_value());
   SearchQuery asked = search;
   asked.budget_s = std::chrono::duration<double>(*ParseDuration(budget)).count();
   asked.for_cost = ForCost();

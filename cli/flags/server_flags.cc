@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 
+#include "base/check.h"
 #include "base/duration.h"
 #include "cli/flags/flag_values.h"
 
@@ -43,6 +44,7 @@ void ServerFlags::AddTo(CLI::App& command) {
 namespace {
 
 double SecondsOf(const std::string& duration) {
+  EBB_DCHECK(ParseDuration(duration).has_value());
   return std::chrono::duration<double>(*ParseDuration(duration)).count();
 }
 

@@ -6,6 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
+#include "base/utf8.h"
+
 namespace ebb {
 namespace {
 
@@ -46,6 +49,7 @@ struct Cluster {
 
 // REQUIRES: UTF-8, as Printable leaves it.
 std::vector<Cluster> Clusters(std::string_view text) {
+  EBB_DCHECK(FirstInvalidUtf8(text) == text.size());
   std::vector<Cluster> clusters;
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
@@ -114,6 +118,7 @@ size_t CountApart(const std::vector<std::string_view>& wide, Cut cut) {
 
 // REQUIRES: the texts differ.
 Cut BestCut(const std::vector<std::string_view>& wide, size_t width) {
+  EBB_DCHECK(std::set<std::string_view>(wide.begin(), wide.end()).size() == wide.size());
   const size_t shown = width - 1;
   const size_t middle = (shown + 1) / 2;
   Cut best{.front = middle, .back = shown - middle};
@@ -147,6 +152,7 @@ std::string ShortenedAtEnd(std::string_view text, size_t width) {
 }
 
 std::vector<std::string> ShortenedApart(std::span<const std::string> texts, size_t width) {
+  EBB_DCHECK(width >= 3);
   std::set<std::string_view> seen;
   std::vector<std::string_view> wide;
   for (const std::string& text : texts) {

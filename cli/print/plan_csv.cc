@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "base/check.h"
 #include "base/printable.h"
 #include "cli/print/plan_print.h"
 
@@ -52,6 +53,7 @@ std::string NodeCells(const v1alpha1::TableNode& node) {
 }  // namespace
 
 void PrintCsv(const v1alpha1::PlanTables& tables, std::ostream& out) {
+  EBB_DCHECK(static_cast<uint64_t>(tables.keep_size()) == tables.kept());
   out << kHeadings;
   size_t order = 0;
   for (const v1alpha1::TableNode& node : tables.remove()) {

@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 
+#include "base/check.h"
 #include "base/duration.h"
 #include "base/figures.h"
 #include "base/printable.h"
@@ -636,7 +637,10 @@ std::vector<std::string> PlanFormatNames() {
   return names;
 }
 
-PlanFormat PlanFormatOf(const std::string& name) { return Formats().at(name); }
+PlanFormat PlanFormatOf(const std::string& name) {
+  EBB_DCHECK(Formats().contains(name));
+  return Formats().at(name);
+}
 
 PlanDetail DetailFor(PlanFormat format, const PrintOptions& options) {
   const size_t nodes_max = NodesMax(format, options);

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <utility>
 
+#include "base/check.h"
 #include "base/printable.h"
 #include "cli/print/display_text.h"
 
@@ -53,6 +54,7 @@ Table& Table::WrapLast() {
 }
 
 void Table::AddRow(std::vector<std::string> cells) {
+  EBB_DCHECK(cells.size() == columns_.size());
   cells.resize(columns_.size());
   for (std::string& cell : cells) cell = PrintableLine(cell);
   rows_.push_back(std::move(cells));

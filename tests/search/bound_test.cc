@@ -11,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
+#include "tests/predicates/storage_builder.h"
 #include "tests/support/random_apps.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -82,6 +83,15 @@ TEST(BoundTest, PodsThatCannotLeaveTheirPoolNeedRoomThere) {
   request.planner.scale_down_utilization_threshold = 1;
   const ClusterSnapshot snapshot = cluster.Build();
   EXPECT_EQ(BoundRemovals(snapshot, OneGroup(snapshot, 0), request).worth, 2);
+}
+
+TEST(BoundTest, APodWhoseClaimCanNotBeBoundKeepsItsNode) {
+  // Symptom: plan --bound, plan --optimize and frontier crashed.  The pod mounts a claim that has
+  // neither a volume nor a storage class, so PreFilter rejects the pod.
+  Cluster cluster;
+  cluster.Add(Node("a")).Add(Node("b")).Add(test::Claim("data"));
+  cluster.Add(test::Mounting(Pod("p").On("a"), "data"));
+  EXPECT_EQ(BoundOf(cluster.Build()), 1);
 }
 
 TEST(BoundTest, GroupsKeepTheirMinimum) {

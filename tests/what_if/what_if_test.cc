@@ -17,6 +17,7 @@
 #include "report/explain.h"
 #include "report/plan_report.h"
 #include "snapshot/samples/generate.h"
+#include "tests/predicates/storage_builder.h"
 #include "tests/testing/cluster_builder.h"
 #include "what_if/blockers.h"
 #include "what_if/counterfactual.h"
@@ -427,6 +428,17 @@ TEST(CounterfactualTest, RoomOnANode) {
   EXPECT_THAT(Helps(found), ElementsAre("300m cpu more on node b of group default"));
   EXPECT_EQ(found.helps[0].objects[0].merge, R"({"status":{"allocatable":{"cpu":"4300m"}}})");
   EXPECT_THAT(InVain(found), ElementsAre(HasSubstr("before all other nodes -> NoPlaceToMovePods")));
+}
+
+TEST(CounterfactualTest, NoRoomHelpsAPodWhoseClaimCanNotBeBound) {
+  // Symptom: plan --explain --counterfactual crashed.  The pod mounts a claim that has neither a
+  // volume nor a storage class.
+  Planned planned;
+  planned.Add(Node("a")).Add(Node("b"));
+  const objects::StorageObject claim = test::Claim("data");
+  planned.Put(&claim).Add(test::Mounting(Pod("p").On("a").Cpu(1000), "data"));
+  planned.Add(Pod("full").On("b").Cpu(3300).SafeToEvict("false"));
+  EXPECT_THAT(Helps(planned.RemediesOf("a")), IsEmpty());
 }
 
 TEST(CounterfactualTest, ARuleOfAPod) {
