@@ -14,13 +14,6 @@ namespace {
 
 constexpr size_t kNodesToFindMin = 100;
 
-int64_t AmountOf(const Requests& requests, ResourceId resource) {
-  for (const ResourceQuantity& each : requests) {
-    if (each.resource == resource) return each.amount;
-  }
-  return 0;
-}
-
 using Amounts = ScoredAmounts;
 
 Amounts AllocatableOf(const ClusterSnapshot& snapshot, NodeId node) {
