@@ -45,17 +45,10 @@ std::vector<RemovableCandidate> CandidatesOf(const ClusterSnapshot& snapshot,
 
 // The amount that a pod both must find free and then takes.  The pods of a node take no more of it
 // together than the node's room, since each of them found its amount free.
-int64_t AmountOf(const PodShape& shape, ResourceId resource) {
+int64_t TakenOf(const PodShape& shape, ResourceId resource) {
   if (resource == kPods) return 1;
-  const auto amount_in = [&](const Requests& requests) {
-    int64_t amount = 0;
-    for (const auto& [asked, quantity] : requests) {
-      if (asked == resource) amount = quantity;
-    }
-    return amount;
-  };
-  return std::max<int64_t>(
-      0, std::min(amount_in(shape.fit_requests), amount_in(shape.charge_requests)));
+  return std::max<int64_t>(0, std::min(AmountOf(shape.fit_requests, resource),
+                                       AmountOf(shape.charge_requests, resource)));
 }
 
 // A set of nodes that some pods cannot leave, because selectors bind them to it or taints keep them
@@ -117,7 +110,7 @@ AmountsOfShapes FindAmounts(const Catalog& catalog,
       std::vector<int64_t>& of = amounts[Index(catalog.shape_id(pod))];
       if (!of.empty()) continue;
       for (uint32_t r = 0; r < catalog.resources(); ++r) {
-        of.push_back(AmountOf(catalog.shape_of(pod), ResourceId{r}));
+        of.push_back(TakenOf(catalog.shape_of(pod), ResourceId{r}));
       }
     }
   }

@@ -21,13 +21,6 @@ constexpr size_t kPercentToFindMin = 5;
 constexpr size_t kPercentToFindMost = 50;
 constexpr size_t kNodesAPercentLess = 125;
 
-int64_t AmountOf(const Requests& requests, ResourceId resource) {
-  for (const ResourceQuantity& each : requests) {
-    if (each.resource == resource) return each.amount;
-  }
-  return 0;
-}
-
 using Amounts = ScoredAmounts;
 
 Amounts AllocatableOf(const ClusterSnapshot& snapshot, NodeId node) {

@@ -47,6 +47,15 @@ struct ResourceQuantity {
   friend bool operator==(const ResourceQuantity&, const ResourceQuantity&) = default;
 };
 
+// The amount of a resource in a list that has each resource at most once; 0 if it is missing.
+// Cost: O(list).
+inline int64_t AmountOf(const std::vector<ResourceQuantity>& list, ResourceId resource) {
+  for (const ResourceQuantity& each : list) {
+    if (each.resource == resource) return each.amount;
+  }
+  return 0;
+}
+
 // The GPU resource of a node whose labels claim a GPU but which offers none, for example because
 // its driver is missing.  The symbols of every catalog contain this text.
 inline constexpr std::string_view kDefaultGpuResource = "nvidia.com/gpu";

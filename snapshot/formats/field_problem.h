@@ -81,7 +81,7 @@ class FieldProblem {
   }
 
   // Parses a quantity, measured in `unit`; rejects negative ones.
-  bool AmountOf(Text text, QuantityUnit unit, ExactQuantity& amount) {
+  bool ParseAmount(Text text, QuantityUnit unit, ExactQuantity& amount) {
     ExactQuantity parsed;
     const QuantityError error = ParseQuantity(text, unit, parsed);
     if (error != QuantityError::kNone) return Fail(Describe(error, text));

@@ -188,7 +188,7 @@ class JsonFields : public FieldProblem {
     } else if (first != '-' && (first < '0' || first > '9')) {
       return WrongType(value, "a quantity");
     }
-    return AmountOf(text, unit, amount);
+    return ParseAmount(text, unit, amount);
   }
 
   // Seconds since the Unix epoch.

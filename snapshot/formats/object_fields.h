@@ -40,6 +40,7 @@
 #include "snapshot/objects/disruption_protection.h"
 #include "snapshot/objects/quantity.h"
 #include "snapshot/objects/unevaluated_kinds.h"
+#include "snapshot/objects/visit_fields.h"
 #include "snapshot/objects/volume_ids.h"
 
 namespace ebb {
@@ -203,72 +204,32 @@ std::vector<T> Emptied(std::vector<T>& vector) {
   return std::move(vector);
 }
 
-// The functions below reset an object and keep the memory of its lists.  They list every field; a
-// static_assert on the size fails when objects.h gains a field.
-#if defined(__GLIBCXX__) && defined(__x86_64__)
-static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
-static_assert(sizeof(objects::Node) == 360, "empty the new field here");
-static_assert(sizeof(objects::Pod) == 840, "empty the new field here");
-#endif
-
-void Renew(objects::ObjectMeta& meta) {
-  meta.name = meta.namespace_name = meta.uid = {};
-  meta.labels.clear();
-  meta.annotations.clear();
-  meta.owners.clear();
-  meta.creation_time = 0;
-  meta.deletion_time.reset();
+// Renew resets an object, keeps the memory of its lists, and leaves out containers and their
+// statuses (see RenewPod).  No member of Node, Pod or ObjectMeta has a default other than its
+// type's.
+template <typename Field>
+void Renew(Field& field) {
+  static_assert(!objects::HasFields<Field>, "a struct may have other defaults than its members");
+  field = {};
 }
-
-void Renew(objects::Node& node) {
-  Renew(node.meta);
-  node.unschedulable = false;
-  node.provider_id = {};
-  node.taints.clear();
-  node.allocatable.clear();
-  node.capacity.clear();
-  node.conditions.clear();
-  node.declared_features.clear();
-  node.images.clear();
-  node.operating_system = node.architecture = node.kubelet_version = {};
+template <typename T>
+void Renew(std::vector<T>& list) {
+  list.clear();
 }
-
+void Renew(std::vector<objects::Container>& /*kept*/) {}
+void Renew(std::vector<objects::ContainerStatus>& /*kept*/) {}
 void Renew(objects::NodeSelector& selector) {
   selector.nil = true;
   selector.terms.clear();
 }
-
-// Leaves out the containers and their statuses.
+void Renew(objects::ObjectMeta& meta) {
+  objects::VisitFields(meta, [](Text, auto& field) { Renew(field); });
+}
+void Renew(objects::Node& node) {
+  objects::VisitFields(node, [](Text, auto& field) { Renew(field); });
+}
 void Renew(objects::Pod& pod) {
-  Renew(pod.meta);
-  pod.node_name = pod.restart_policy = pod.phase = pod.nominated_node_name = {};
-  pod.not_understood = pod.scheduler_name = pod.os_name = {};
-  pod.scheduling = objects::Scheduling::kNotRecorded;
-  pod.spec_digest = 0;
-  pod.priority.reset();
-  pod.termination_grace_period_s.reset();
-  pod.host_network = pod.has_node_selector = pod.has_pod_resources = false;
-  pod.has_bind_mount_options = false;
-  pod.resize_infeasible = pod.has_pod_status_resources = pod.unready = false;
-  pod.scheduling_group = {};
-  pod.start_time.reset();
-  pod.host_users.reset();
-  pod.node_selector.clear();
-  Renew(pod.required_node_affinity);
-  pod.affinity.clear();
-  pod.anti_affinity.clear();
-  pod.preferred_nodes.clear();
-  pod.preferred_affinity.clear();
-  pod.preferred_anti_affinity.clear();
-  pod.tolerations.clear();
-  pod.spread.clear();
-  pod.overhead.clear();
-  pod.pod_requests.clear();
-  pod.volumes.clear();
-  pod.resource_claims.clear();
-  pod.pod_status_requests.clear();
-  pod.pod_allocated.clear();
-  pod.claimed.clear();
+  objects::VisitFields(pod, [](Text, auto& field) { Renew(field); });
 }
 
 // `quantity` multiplied by `times`, exactly.

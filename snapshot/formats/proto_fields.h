@@ -183,7 +183,7 @@ class ProtoFields : public FieldProblem {
   bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
     if (!value.Is(ProtoField::Type::kQuantity)) return WrongType();
     Text text;
-    return QuantityText(TextOf(value), text) && AmountOf(text, unit, amount);
+    return QuantityText(TextOf(value), text) && ParseAmount(text, unit, amount);
   }
 
   // Seconds since the Unix epoch.

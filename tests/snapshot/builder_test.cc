@@ -170,13 +170,6 @@ TEST(SnapshotBuilderTest, AfterBuildItTakesNoMore) {
   }
 }
 
-int64_t AmountOf(const Requests& requests, ResourceId resource) {
-  for (const ResourceQuantity& q : requests) {
-    if (q.resource == resource) return q.amount;
-  }
-  return 0;
-}
-
 int64_t FreeMemory(const ClusterSnapshot& snapshot, std::string_view node) {
   return snapshot.Free(kMemory, NodeNamed(snapshot, node));
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,7 +15,9 @@
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/read_yaml.h"
+#include "snapshot/objects/object_ref.h"
 #include "tests/support/dump_sink.h"
+#include "tests/support/every_field.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::write_objects_test {
@@ -438,6 +441,36 @@ TEST(WriteObjectsTest, AbsentFieldsOfPartsOfAPodAreNotWritten) {
             R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[)"
             R"({"name":"c","ports":[{"hostIP":"1.2.3.4"}]}],"volumes":[{"name":"v"},)"
             R"({"name":"w","hostPath":{}}]},"status":{"containerStatuses":[{"name":"c"}]}})");
+}
+
+template <typename Kind>
+std::string WrittenAlone(const Kind& object) {
+  return Written([&](ObjectWriter& writer) {
+    if constexpr (std::is_constructible_v<objects::StorageObject, Kind>) {
+      return writer.OnStorageObject(object);
+    } else {
+      return Give(&object, writer);
+    }
+  });
+}
+
+// A field that is added to a struct and not to this form fails here.
+TEST(WriteObjectsTest, EveryFieldIsWritten) {
+  testing::ForEachKindFilled([]<typename Kind>(Kind full) {
+    // Texts that decide which fields the object has.
+    if constexpr (std::is_same_v<Kind, objects::Pod>) {
+      full.not_understood = {};
+      full.volumes[0].source = "rbd";
+    } else if constexpr (std::is_same_v<Kind, objects::PersistentVolume>) {
+      full.source = "azureDisk";
+    } else if constexpr (std::is_same_v<Kind, objects::Machine>) {
+      full.group = "machine.openshift.io";
+    }
+    testing::ForEachFieldEmptied(full, [&](const std::string& name, const Kind& without) {
+      if (name == "not_understood") return;
+      EXPECT_NE(WrittenAlone(without), WrittenAlone(full)) << name;
+    });
+  });
 }
 
 TEST(WriteObjectsTest, AbsentFieldsOfStorageObjectsAreNotWritten) {

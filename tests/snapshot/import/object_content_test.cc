@@ -5,10 +5,12 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "snapshot/formats/read_input.h"
 #include "snapshot/objects/any_object_sink.h"
+#include "tests/support/every_field.h"
 
 namespace ebb::object_content_test {
 namespace {
@@ -38,6 +40,46 @@ TEST(ObjectContentTest, YamlAndJsonOfOneObjectHaveOneContent) {
                               "spec":{"priority":7,"nodeSelector":{"x":"1"}}})"),
             ContentOfText("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a-b\n"
                           "spec:\n  priority: 7\n  nodeSelector: {x: '1'}\n"));
+}
+
+template <typename Kind>
+uint64_t Content(const Kind& object) {
+  if constexpr (std::is_constructible_v<objects::StorageObject, Kind>) {
+    return ContentOf(objects::StorageObject(object));
+  } else {
+    return ContentOf(object);
+  }
+}
+
+TEST(ObjectContentTest, EveryFieldCounts) {
+  testing::ForEachKindFilled([]<typename Kind>(Kind full) {
+    if constexpr (std::is_same_v<Kind, objects::Pod>) full.node_name = {};
+    testing::ForEachFieldEmptied(full, [&](const std::string& name, const Kind& without) {
+      if (name == "node_name" && std::is_same_v<Kind, objects::Pod>) return;
+      EXPECT_NE(Content(without), Content(full)) << name;
+    });
+  });
+}
+
+TEST(ObjectContentTest, HowTheSchedulerSeesAPodCountsOnlyWhileThePodHasNoNode) {
+  const auto full = testing::Filled<objects::Pod>();
+  testing::ForEachFieldEmptied(full, [&](const std::string& name, const objects::Pod& without) {
+    const bool counts = name != "scheduling" && name != "scheduler_name";
+    EXPECT_EQ(Content(without) != Content(full), counts) << name;
+  });
+}
+
+TEST(ObjectContentTest, TheOrderOfAMapDoesNotCount) {
+  objects::Node one;
+  one.meta.labels = {{"a", "1"}, {"b", "2"}};
+  one.capacity = {{"cpu", 1, 0}, {"memory", 2, 0}};
+  objects::Node other;
+  other.meta.labels = {{"b", "2"}, {"a", "1"}};
+  other.capacity = {{"memory", 2, 0}, {"cpu", 1, 0}};
+  EXPECT_EQ(Content(one), Content(other));
+  one.taints = {{"a", "", ""}, {"b", "", ""}};
+  other.taints = {{"b", "", ""}, {"a", "", ""}};
+  EXPECT_NE(Content(one), Content(other));
 }
 
 TEST(ObjectContentTest, EveryFieldThatADecisionReadsCounts) {
