@@ -11,6 +11,7 @@
 
 #include <ebb/ebb.h>
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,10 +46,16 @@ class Result {
   explicit operator bool() const { return value_.has_value(); }
   [[nodiscard]] const Error& error() const { return error_; }
   // REQUIRES: there is a value.
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  T& operator*() {
+    assert(value_.has_value());
+    return *value_;
+  }
+  const T& operator*() const {
+    assert(value_.has_value());
+    return *value_;
+  }
+  T* operator->() { return &**this; }
+  const T* operator->() const { return &**this; }
 
  private:
   std::optional<T> value_;

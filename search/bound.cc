@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "base/check.h"
 #include "engine/deletions_under_way.h"
 #include "engine/pass/workloads.h"
+#include "engine/plan/check_input.h"
 #include "engine/plan/group_quotas.h"
 #include "predicates/drainability.h"
 #include "search/removable.h"
@@ -437,6 +439,10 @@ RemovalBound BoundPrepared(const ClusterSnapshot& snapshot, const NodeGroups& gr
 RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, std::span<const int64_t> worth,
                            const Deadline* deadline) {
+  EBB_DCHECK(CheckNoFork(snapshot).ok() && CheckOptions(request.planner).ok() &&
+             CheckGroups(snapshot.catalog(), groups).ok() &&
+             CheckPassInput(snapshot, request.pass).ok());
+  EBB_DCHECK(worth.empty() || worth.size() == snapshot.catalog().nodes());
   return BesideDeletions(snapshot, request,
                          [&](const ClusterSnapshot& beside, const PlanRequest& asked) {
                            return BoundPrepared(beside, groups, asked, worth, deadline);

@@ -141,6 +141,7 @@ Packing::Packing(const ClusterSnapshot& snapshot, const PackingProblem& problem)
       bias_(snapshot.catalog().nodes()),
       room_(snapshot.catalog().nodes()),
       statics_(StaticClasses(snapshot.catalog())) {
+  EBB_DCHECK(snapshot.depth() == 0);
   snapshot_.alive().ForEach([&](NodeId node) { Renew(node); });
 }
 
@@ -237,6 +238,7 @@ void Packing::SpentBudgets(size_t unit, std::vector<uint32_t>& spent) const {
 }
 
 bool Packing::Remove(size_t unit) {
+  EBB_DCHECK(!IsRemoved(unit));
   const PackingUnit& of = problem_->units[unit];
   if (group_removed_[Index(of.group)] + static_cast<int64_t>(of.nodes.size()) >
       problem_->quotas[Index(of.group)]) {
@@ -259,6 +261,7 @@ bool Packing::Remove(size_t unit) {
 }
 
 void Packing::PutBack(size_t unit) {
+  EBB_DCHECK(IsRemoved(unit));
   for (const NodeId node : problem_->units[unit].nodes) {
     snapshot_.AddNode(node);
     for (const PodId pod : problem_->movers[Index(node)]) {

@@ -4,11 +4,20 @@
 #include <numeric>
 
 #include "absl/numeric/int128.h"
+#include "base/check.h"
 
 namespace ebb {
+namespace {
+
+bool IsAmountOfRoom(int64_t amount) { return 0 <= amount && amount <= int64_t{1} << 62; }
+
+}  // namespace
 
 UsableRoom::UsableRoom(std::span<const std::vector<int64_t>> kinds)
     : resources_(kinds.empty() ? 0 : kinds.front().size()), orders_(resources_) {
+  EBB_DCHECK(std::ranges::all_of(kinds, [this](const std::vector<int64_t>& amounts) {
+    return amounts.size() == resources_ && std::ranges::all_of(amounts, IsAmountOfRoom);
+  }));
   std::vector<size_t> order(kinds.size());
   for (size_t by = 0; by < resources_; ++by) {
     std::iota(order.begin(), order.end(), 0);
@@ -35,6 +44,8 @@ UsableRoom::UsableRoom(std::span<const std::vector<int64_t>> kinds)
 }
 
 void UsableRoom::Of(std::span<const int64_t> room, std::span<int64_t> most) const {
+  EBB_DCHECK(room.size() == most.size() && (resources_ == 0 || room.size() == resources_));
+  EBB_DCHECK(std::ranges::all_of(room, IsAmountOfRoom));
   std::ranges::copy(room, most.begin());
   if (resources_ == 0) std::ranges::fill(most, 0);
   for (size_t by = 0; by < resources_; ++by) {

@@ -1,7 +1,9 @@
 #include "search/worth.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "search/removable.h"
 
 namespace ebb {
@@ -16,6 +18,9 @@ constexpr double kWorthPerUnit = 1e6;
 std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const PlanRequest& request, std::span<const double> hourly,
                                   double move_cost) {
+  const auto is_price = [](double price) { return 0 <= price && price <= kHourlyMax; };
+  EBB_DCHECK(hourly.size() == snapshot.catalog().nodes());
+  EBB_DCHECK(std::ranges::all_of(hourly, is_price) && is_price(move_cost));
   std::vector<int64_t> worth;
   for (const double price : hourly) worth.push_back(std::llround(price * kWorthPerUnit));
   std::vector<NodeId> nodes;

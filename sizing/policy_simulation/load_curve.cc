@@ -7,6 +7,8 @@
 #include <numbers>
 #include <utility>
 
+#include "base/check.h"
+
 namespace ebb {
 namespace {
 
@@ -30,6 +32,8 @@ double ShareAt(std::string_view name, int64_t time_s, double done, int64_t durat
 }  // namespace
 
 LoadCurve::LoadCurve(std::vector<Point> points) : points_(std::move(points)) {
+  EBB_DCHECK(!points_.empty() && points_.front().at_s == 0);
+  EBB_DCHECK(std::ranges::is_sorted(points_, {}, &Point::at_s));
   for (const Point& point : points_) most_ = std::max(most_, point.pods);
 }
 

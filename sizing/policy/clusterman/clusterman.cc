@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/check.h"
+
 namespace ebb {
 namespace {
 
@@ -215,6 +217,7 @@ std::string_view Name(ClustermanActionKind kind) {
 ClustermanDecision Decide(const ClustermanOptions& options,
                           const ClustermanObservation& observation, int64_t now_s,
                           ClustermanState* state) {
+  EBB_DCHECK(state != nullptr);
   using enum ClustermanRefusal;
   ClustermanDecision decision;
   const std::vector<std::string> problems = Problems(options);

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
+#include <string_view>
 
+#include "base/check.h"
 #include "sizing/policy/figure_text.h"
 
 namespace ebb {
@@ -18,6 +21,13 @@ double Sum(const std::vector<ClustermanGroupTarget>& targets) {
   double sum = 0;
   for (const ClustermanGroupTarget& target : targets) sum += target.target;
   return sum;
+}
+
+// Whether every number of the group that must be finite is.  For assertions.
+bool IsFinite(const ClustermanGroup& group) {
+  const double numbers[] = {group.target_capacity, group.min_capacity, group.fulfilled_capacity,
+                            group.stale_weight};
+  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
 }
 
 // The group that takes the next unit, among those with room: going up, the smallest; going down,
@@ -112,7 +122,14 @@ ClustermanConstraint Constrain(double requested, double current, const Clusterma
   return result;
 }
 
+bool HaveUniqueIds(const std::vector<ClustermanGroup>& groups) {
+  std::set<std::string_view> ids;
+  return std::ranges::all_of(
+      groups, [&](const ClustermanGroup& group) { return ids.insert(group.id).second; });
+}
+
 ClustermanBalance Balance(const std::vector<ClustermanGroup>& groups, double capacity) {
+  EBB_DCHECK(HaveUniqueIds(groups) && std::ranges::all_of(groups, IsFinite));
   using Outcome = ClustermanBalance::Outcome;
   const std::optional<double> current = CurrentTarget(groups);
   if (!current) return {.outcome = Outcome::kAllStale};

@@ -43,6 +43,9 @@ struct ClustermanGroup {
   double stale_weight = 0;        // ASG only: weight of the instances tagged as stale.
 };
 
+// Whether no two groups have the same id.  For assertions.
+bool HaveUniqueIds(const std::vector<ClustermanGroup>& groups);
+
 // The sum of the targets of the groups that are not stale; absent if there is no such group.
 std::optional<double> CurrentTarget(const std::vector<ClustermanGroup>& groups);
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "sizing/policy/clusterman/clusterman.h"
 #include "sizing/policy/figure_text.h"
 #include "sizing/policy/policy_schools.h"
@@ -262,6 +263,7 @@ class ClustermanPolicy final : public Policy {
 
   PolicyDecision Decide(const PolicyObservation& observation, int64_t now_s,
                         std::string* state) const override {
+    EBB_DCHECK(state != nullptr);
     ClustermanState read;
     if (!ReadStateText(kState, *state, &read)) return Denied("state", "state_unreadable");
     const ClustermanObservation seen = ObservationOf(observation, weight_, options_, now_s);

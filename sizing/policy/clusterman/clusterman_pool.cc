@@ -9,6 +9,7 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "base/check.h"
 #include "base/text.h"
 
 namespace ebb {
@@ -132,6 +133,7 @@ std::string Fault(const ClustermanObservation& observation) {
 
 ClustermanPool ReadPool(const ClustermanOptions& options,
                         const ClustermanObservation& observation) {
+  EBB_DCHECK(Fault(observation).empty());
   ClustermanPool pool;
   const ClustermanAmounts excluded = Excluded(options, observation.agents);
   std::map<std::string_view, const ClustermanAgent*> agents;  // By address.

@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/check.h"
+
 namespace ebb {
 namespace {
 
@@ -167,6 +169,7 @@ ClustermanPrune Prune(const std::vector<ClustermanGroup>& groups,
                       const std::vector<ClustermanNode>& nodes,
                       const ClustermanPruneOptions& options,
                       const std::vector<ClustermanGroupTarget>& targets, double capacity) {
+  EBB_DCHECK(HaveUniqueIds(groups));
   ClustermanPrune prune;
   for (const ClustermanGroup& group : groups) prune.fulfilled_capacity += group.fulfilled_capacity;
   prune.non_orphan_fulfilled_capacity = NonOrphanFulfilled(groups, nodes);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
+
 namespace ebb {
 namespace {
 
@@ -116,6 +118,7 @@ std::string_view Name(ClustermanTargetRule rule) {
 }
 
 ClustermanTarget ComputeClustermanTarget(const ClustermanTargetInput& input, int64_t now_s) {
+  EBB_DCHECK(input.setpoint.setpoint > 0);
   const ClustermanRequest& request = input.request;
   const auto all = [&](auto test) { return std::all_of(request.begin(), request.end(), test); };
   if (all([](const std::optional<double>& amount) { return !amount; })) {

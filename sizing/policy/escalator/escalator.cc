@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "sizing/policy/replicator/replicator_figures.h"
 
@@ -195,6 +196,7 @@ void Run(const EscalatorOptions& options, const EscalatorRound& round,
 
 EscalatorDecision Decide(const EscalatorOptions& options, const EscalatorObservation& observation,
                          int64_t now_s, EscalatorCalls& calls, EscalatorState* state) {
+  EBB_DCHECK(state != nullptr);
   EscalatorDecision decision;
   if (Refuses(options, observation, &decision)) return decision;
   SetBounds(options, *observation.cloud, &decision);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "sizing/policy/replicator/replicator_figures.h"
 
@@ -146,6 +147,7 @@ EscalatorTaints TaintUnhealthy(const EscalatorRound& round) {
 }
 
 EscalatorScaleUp ScaleGroupUp(const EscalatorRound& round, int64_t count) {
+  EBB_DCHECK(count > 0);
   EscalatorScaleUp up;
   up.untainted = Untaint(round, count);
   const int64_t rest = count - static_cast<int64_t>(up.untainted.nodes.size());
@@ -184,6 +186,7 @@ EscalatorReap ReapTainted(const EscalatorRound& round, bool only_unhealthy) {
 }
 
 EscalatorScaleDown ScaleGroupDown(const EscalatorRound& round, int64_t count) {
+  EBB_DCHECK(count > 0);
   EscalatorScaleDown down;
   down.reap = ReapTainted(round, /*only_unhealthy=*/false);
   down.allowed = AllowedTaints(round, count);

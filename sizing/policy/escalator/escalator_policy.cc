@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "sizing/policy/escalator/escalator.h"
 #include "sizing/policy/figure_text.h"
 #include "sizing/policy/policy_schools.h"
@@ -301,6 +302,7 @@ class EscalatorPolicy final : public Policy {
 
   PolicyDecision Decide(const PolicyObservation& observation, int64_t now_s,
                         std::string* state) const override {
+    EBB_DCHECK(state != nullptr);
     Remembered read;
     if (!Read(*state, &read)) return Denied("state", "state_unreadable");
     const EscalatorObservation seen = ObservationOf(observation, now_s);

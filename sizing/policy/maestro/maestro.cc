@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
+
 namespace ebb {
 namespace {
 
@@ -206,6 +208,7 @@ void Succeeded(const MaestroDecision& decision, MaestroState* state) {
 }
 
 MaestroBounded BoundUp(const MaestroOptions& options, int64_t available, int64_t amount) {
+  EBB_DCHECK(amount <= 0 || available <= std::numeric_limits<int64_t>::max() - amount);
   if (options.max > 0) {
     if (available >= options.max) return {0, MaestroBound::kMax};
     if (available + amount > options.max) return {options.max - available, MaestroBound::kMax};

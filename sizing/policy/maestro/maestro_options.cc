@@ -1,5 +1,6 @@
 #include "sizing/policy/maestro/maestro_options.h"
 
+#include "base/check.h"
 #include "fmt/format.h"
 
 namespace ebb {
@@ -32,6 +33,7 @@ std::vector<MaestroTrigger> Triggers(const MaestroScaling& scaling) {
 int64_t UpLimit(const MaestroTrigger& trigger) { return trigger.limit <= 0 ? 90 : trigger.limit; }
 
 int64_t Window(const MaestroOptions& options, const MaestroTrigger& trigger) {
+  EBB_DCHECK(options.auto_scaling_period > 0);
   return trigger.time / options.auto_scaling_period;
 }
 

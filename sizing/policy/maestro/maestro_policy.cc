@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/check.h"
 #include "base/figures.h"
 #include "sizing/policy/figure_text.h"
 #include "sizing/policy/maestro/maestro.h"
@@ -241,6 +242,7 @@ class MaestroPolicy final : public Policy {
 
   PolicyDecision Decide(const PolicyObservation& observation, int64_t now_s,
                         std::string* state) const override {
+    EBB_DCHECK(state != nullptr);
     MaestroPolicyState read;
     if (!ReadStateText(kState, *state, &read)) return Denied("state", "state_unreadable");
     const MaestroObservation seen = ObservationOf(observation, rooms_per_node_);

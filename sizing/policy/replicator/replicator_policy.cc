@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
 #include "sizing/policy/figure_text.h"
 #include "sizing/policy/policy_schools.h"
 #include "sizing/policy/replicator/replicator.h"
@@ -148,6 +149,7 @@ class ReplicatorPolicy final : public Policy {
 
   PolicyDecision Decide(const PolicyObservation& observation, int64_t now_s,
                         std::string* state) const override {
+    EBB_DCHECK(state != nullptr);
     ReplicatorState read;
     if (!ReadStateText(kState, *state, &read)) return Denied("state", "state_unreadable");
     if (!options_.replicator_enabled) return Denied("replicator_enabled", "not_enabled");
