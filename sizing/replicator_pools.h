@@ -5,8 +5,8 @@
 //
 // An annotation overrides a label of the same name.  A node that is not ready, is cordoned or says
 // enabled=false belongs to no pool.  If nodes disagree, the last one by name wins, with a warning
-// that names them (sizing/policy/replicator/replicator_registry.h).  replicator_min and replicator_max bound
-// the pool's cloud.
+// that names them (sizing/policy/replicator/replicator_registry.h).  replicator_min and
+// replicator_max bound the pool's cloud.
 //
 // Cost:    O(nodes of pools squared, for warnings).
 // Threads: pure.
