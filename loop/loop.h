@@ -3,10 +3,10 @@
 //   Loop loop(rounds, actuator, options);
 //   loop.Run(clock);  // Until the clock says that it is over.
 //
-// A turn: read the status of deletions, advance the due ones (deletion_steps.h), size pools
-// (sizer.h, if there is a sizer), have a round made (rounds.h), begin the deletions that it starts,
-// put and remove soft taints, sleep.  The loop makes no decision itself.  Deletions continue while
-// rounds are made.
+// A turn does the following, in this order: read the status of deletions, advance the due ones
+// (deletion_steps.h), size pools (sizer.h, if there is a sizer), let `rounds` make a round
+// (rounds.h), begin the deletions that it starts, put and remove soft taints.  Run sleeps between
+// turns.  The loop makes no decision itself.  Deletions continue while rounds are made.
 //
 // A round is persisted before any of it is carried out, so that no deletion begins that the saved
 // state does not contain.  It is also persisted before the actuator drops the results of ended
@@ -19,6 +19,8 @@
 // for it only if the loop began a deletion or has seen one.  A deletion that an earlier process
 // began is left to the next process, to which the actuator reports it.
 //
+// Errors:    none are returned; each failure in a turn is a line of LoopTurn::log.
+// Units:     seconds since the Unix epoch.
 // Ownership: borrows all of its arguments.
 // Threads:   not thread-safe.
 // Source:    cluster-autoscaler core/static_autoscaler.go RunOnce, loop/run.go.

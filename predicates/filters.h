@@ -75,8 +75,8 @@ bool TopologyFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId
 // No filter here implements one behaviour of the autoscaler: its scan (but not a hint) avoids
 // nodes with spec.unschedulable, even for a pod that tolerates it.  The planner's scan does that.
 
-// Failures that do not depend on a node (PreFilter): missing claims, constraints that ebb does
-// not understand, conflicting affinity terms.  If the verdict fits, the nodes must be tested.
+// Failures that do not depend on a node (PreFilter): missing claims, constraints that ebb does not
+// understand, conflicting affinity terms.  If the verdict fits, each node must still be tested.
 FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape);
 
 // --- Why not -------------------------------------------------------------------

@@ -145,8 +145,9 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 
-  // --- Load from outside --------------------------------------------------------- From now on the
-  // ReplicaSet wants `pods` pods; new pods are like those of the input.
+  // --- Load from outside ---------------------------------------------------------
+
+  // From now on the ReplicaSet wants `pods` pods; new pods are like those of the input.
   // Errors: NotFound; FailedPrecondition if the input has no pod of it; InvalidArgument if `pods`
   // is negative.
   absl::Status Want(std::string_view namespace_name, std::string_view name, int64_t pods);

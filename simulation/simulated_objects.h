@@ -1,8 +1,8 @@
 // SimulatedObjects: the nodes, pods and controllers of a cluster in memory, and the LiveSnapshot
 // that shows them.  Every change of an object is made to the LiveSnapshot too.
 //
-// It makes no decisions; the SimulatedCluster does.  Nodes and pods keep their numbers forever; one
-// that is gone is marked so.
+// It makes no decisions; the SimulatedCluster does.  A node or pod keeps its number forever; one
+// that is gone stays in the list and is marked as gone.
 //
 // Pods that are alike share a template, from which new pods are made.  Pods that have ended when
 // the cluster is read, and expendable pods, are left out.
