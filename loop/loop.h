@@ -13,11 +13,11 @@
 // deletions, so that a loop that is killed at any moment reports them again.  A turn without a
 // round begins no deletion, and logs that.
 //
-// At the end of the loop, deletions that are only tainted are rolled back.  The others are
-// continued for `stop_grace_s` from the moment at which the end was requested, and then left to the
-// process that continues from the recorded state.  If the actuator does not answer, the loop waits
-// for it only if the loop began a deletion or has seen one.  A deletion that an earlier process
-// began is left to the next process, to which the actuator reports it.
+// At the end of the loop, deletions whose node is only tainted are rolled back.  The loop continues
+// the others for at most `stop_grace_s` after the end was requested; the process that continues
+// from the recorded state takes over the rest.  If the actuator does not answer, the loop waits for
+// it only if the loop began a deletion or has seen one.  A deletion that an earlier process began
+// is left to the next process, to which the actuator reports it.
 //
 // Errors:    none are returned; each failure in a turn is a line of LoopTurn::log.
 // Units:     seconds since the Unix epoch.

@@ -3,9 +3,12 @@
 //   PlanQuery query{.now_s = now_s, .search = SearchQuery{.budget_s = 2}};
 //   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
 //
-// It refers to objects by name, owns all of its data and has no pointers.  So it can be stored,
-// sent, and asked again about another version of the cluster.  Callbacks are not part of it
-// (PlanHooks).
+// It refers to objects by name, owns all of its data and has no pointers.  So a caller can store
+// it, send it, and ask it again about another version of the cluster.  Callbacks are not part of it
+// (plan_hooks.h).
+//
+// Errors:  AnswerPlan rejects a wrong query (query_fields.h).
+// Threads: plain data.
 
 #ifndef EBB_PLANNING_PLAN_QUERY_H_
 #define EBB_PLANNING_PLAN_QUERY_H_
@@ -69,7 +72,7 @@ struct PlanQuery {
   bool bound = false;
   // Time for the whole answer, in seconds from the call; below 0: already over.  Absent: no limit.
   std::optional<double> seconds = {};
-  TimeShares shares = kTimeOfCommand;  // How `seconds` is divided.
+  TimeShares shares = kTimeOfCommand;  // How `seconds` is divided (deadlines.h).
 };
 
 }  // namespace ebb

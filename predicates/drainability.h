@@ -9,7 +9,7 @@
 //
 // Units:   seconds.
 // Cost:    O(pods of the node); no allocation where the lists of the result have room.
-// Threads: pure.
+// Threads: pure functions; a DrainRules is not thread-safe, because it caches verdicts.
 // Source:  cluster-autoscaler simulator/drain.go GetPodsToMove and
 //          simulator/drainability/rules; karpenter pkg/controllers/state/statenode.go
 //          ValidatePodsDisruptable.

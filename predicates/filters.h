@@ -10,7 +10,7 @@
 // Cost:    StaticFits: O(taints + requirements), a pure function of constraints
 //          and node, worth caching.  DynamicFits: O(requests), plus look-ups
 //          per topology term, plus O(pods of the node) for ports and disks.
-// Threads: pure.
+// Threads: pure functions.
 // Source:  kubernetes pkg/scheduler/framework/plugins, default profile, of version 1.36 or 1.37,
 //          whichever the catalog's kubernetes_version() is.
 

@@ -64,7 +64,7 @@ struct SimulatedPod {
 struct SimulatedNode {
   std::string name;
   std::string uid;
-  std::shared_ptr<const UnpackedObject> object;  // Of the pattern, for a node that was added.
+  std::shared_ptr<const UnpackedObject> object;  // For a node that was added: its pattern.
   size_t group = kNone;                          // Of the cluster's groups; kNone: no group.
   bool there = true;
   int64_t created_s = 0;
