@@ -61,7 +61,7 @@ class LoopClock {
 struct LoopTurn {
   int64_t now_s = 0;
   std::optional<RoundOrders> round;   // nullopt: no round was made.
-  std::optional<size_t> in_deletion;  // Nodes in deletion when the turn began. nullopt: unknown.
+  std::optional<size_t> in_deletion;  // Nodes in deletion when the turn began.  nullopt: unknown.
   size_t begun = 0;                   // Deletions begun.
   std::vector<DeletionResult> ended;  // Ended deletions that a round has recorded.
   std::vector<PoolTurn> pools;        // Pools that a policy has decided about.

@@ -29,7 +29,7 @@ namespace ebb {
 
 // A search for a better plan (search).
 struct SearchQuery {
-  // Time limit in seconds, including the first plan. 0: only the first plan.
+  // Time limit in seconds, including the first plan.  0: only the first plan.
   double budget_s = 1;
   // Run exactly this many iterations instead, however long they take: the plan is the same each
   // time.
@@ -63,7 +63,7 @@ struct PlanQuery {
   std::optional<std::vector<std::string>> candidates = {};
   // The limit of an autoscaler's first pass.  Absent: every candidate is judged.
   std::optional<int64_t> max_scale_down_parallelism = {};
-  // At most this share of a workload's pods is evicted, above 0. 1: no limit.
+  // At most this share of a workload's pods is evicted, above 0.  1: no limit.
   double max_workload_share = 1;
   std::optional<PriceList> prices = {};    // Absent: prices are unknown.
   std::optional<SearchQuery> search = {};  // Absent: make the greedy plan.

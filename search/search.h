@@ -65,7 +65,7 @@ struct SearchResult {
   int64_t greedy_worth = 0;  // Of the plan without the search.
   size_t greedy_nodes = 0;   // Nodes that it removes.
   uint64_t iterations = 0;
-  // An upper bound of the worth of every plan (bound.h). nullopt: there was no time to compute it,
+  // An upper bound of the worth of every plan (bound.h).  nullopt: there was no time to compute it,
   // or nothing was searched because a limit or deadline ended the greedy plan or no node may be
   // removed.
   std::optional<int64_t> bound;

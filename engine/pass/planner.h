@@ -77,7 +77,7 @@ class Planner {
   [[nodiscard]] NodeId Hint(PodId pod) const;
 
   // The earliest time after `now_s` at which a node of the last pass that could not be removed is
-  // tried again. nullopt: the next pass tries it.
+  // tried again.  nullopt: the next pass tries it.
   [[nodiscard]] std::optional<int64_t> TriedAgainAt(const Catalog& catalog, NodeId node,
                                                     int64_t now_s) const;
 

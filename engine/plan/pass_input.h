@@ -72,7 +72,7 @@ struct PassInput {
   size_t must_fit = 0;
   // Pods that are being evicted: their budgets are charged before the first candidate is judged.
   std::span<const PodId> evicting;
-  // At most this share of each workload's pods is evicted (workloads.h): above 0, at most 1. 1: no
+  // At most this share of each workload's pods is evicted (workloads.h): above 0, at most 1.  1: no
   // limit.
   double max_workload_share = 1;
 };

@@ -107,7 +107,7 @@ struct ScaleDownOptions {
   // taint's time.  0: taints are ignored.
   int64_t node_deletion_candidate_ttl_s = 0;
 
-  // An evicted pod that its owner has not replaced is put back for this long. 0: never, as in the
+  // An evicted pod that its owner has not replaced is put back for this long.  0: never, as in the
   // autoscaler.
   int64_t recent_eviction_ttl_s = 120;
   DisplacedPods displaced_pods = DisplacedPods::kMustFit;
