@@ -28,8 +28,8 @@
 //
 // Errors:  NotFound: see above.  FailedPrecondition: the deletion is in another phase than the call
 //          requires.  Unavailable: the cluster cannot be reached; try again.
-// Units:   seconds since the Unix epoch.  No implementation reads a clock here: `now_s` is an
-//          argument that never decreases.
+// Units:   seconds since the Unix epoch.  Implementations do not read the time from a clock:
+//          `now_s` is an argument that never decreases.
 // Threads: one at a time.
 
 #ifndef EBB_LOOP_ACTUATOR_H_

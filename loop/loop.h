@@ -3,22 +3,24 @@
 //   Loop loop(rounds, actuator, options);
 //   loop.Run(clock);  // Until the clock says that it is over.
 //
-// A turn: read the status of deletions, advance the due ones (deletion_steps.h), size pools
-// (sizer.h, if there is a sizer), have a round made (rounds.h), begin the deletions that it starts,
-// put and remove soft taints, sleep.  The loop makes no decision itself.  Deletions continue while
-// rounds are made.
+// A turn does the following, in this order: read the status of deletions, advance the due ones
+// (deletion_steps.h), size pools (sizer.h, if there is a sizer), let `rounds` make a round
+// (rounds.h), begin the deletions that it starts, put and remove soft taints.  Run sleeps between
+// turns.  The loop makes no decision itself.  Deletions continue while rounds are made.
 //
 // A round is persisted before any of it is carried out, so that no deletion begins that the saved
 // state does not contain.  It is also persisted before the actuator drops the results of ended
 // deletions, so that a loop that is killed at any moment reports them again.  A turn without a
 // round begins no deletion, and logs that.
 //
-// At the end of the loop, deletions that are only tainted are rolled back.  The others are
-// continued for `stop_grace_s` from the moment at which the end was requested, and then left to the
-// process that continues from the recorded state.  If the actuator does not answer, the loop waits
-// for it only if the loop began a deletion or has seen one.  A deletion that an earlier process
-// began is left to the next process, to which the actuator reports it.
+// At the end of the loop, deletions whose node is only tainted are rolled back.  The loop continues
+// the others for at most `stop_grace_s` after the end was requested; the process that continues
+// from the recorded state takes over the rest.  If the actuator does not answer, the loop waits for
+// it only if the loop began a deletion or has seen one.  A deletion that an earlier process began
+// is left to the next process, to which the actuator reports it.
 //
+// Errors:    none are returned; each failure in a turn is a line of LoopTurn::log.
+// Units:     seconds since the Unix epoch.
 // Ownership: borrows all of its arguments.
 // Threads:   not thread-safe.
 // Source:    cluster-autoscaler core/static_autoscaler.go RunOnce, loop/run.go.
@@ -59,7 +61,7 @@ class LoopClock {
 struct LoopTurn {
   int64_t now_s = 0;
   std::optional<RoundOrders> round;   // nullopt: no round was made.
-  std::optional<size_t> in_deletion;  // Nodes in deletion when the turn began. nullopt: unknown.
+  std::optional<size_t> in_deletion;  // Nodes in deletion when the turn began.  nullopt: unknown.
   size_t begun = 0;                   // Deletions begun.
   std::vector<DeletionResult> ended;  // Ended deletions that a round has recorded.
   std::vector<PoolTurn> pools;        // Pools that a policy has decided about.

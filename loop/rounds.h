@@ -6,6 +6,7 @@
 // cluster that it observes.  SessionRounds (loop/run/session_rounds.h) lets a daemon make them;
 // the daemon observes the cluster and keeps the state.
 //
+// Units:   seconds since the Unix epoch.
 // Threads: one at a time.
 
 #ifndef EBB_LOOP_ROUNDS_H_
@@ -73,10 +74,11 @@ class Rounds {
   // Errors: those of the source; FailedPrecondition: these rounds do not observe a cluster in this
   // process.
   virtual absl::StatusOr<Observation*> Observe(int64_t now_s) = 0;
-  // Makes a round.  `report`: the actuator's status, with a result for each deletion that could not
-  // begin, and with the deletions that a sizer will begin after the round among the running ones.
-  // Results may be reported again if an earlier round failed.  `left_alone`: nodes whose groups the
-  // round must not shrink; in an observation that a sizer has seen, the groups are already set so.
+  // Makes a round.  `report`: the actuator's status, with two additions.  Its results include one
+  // for each deletion that could not begin; its running deletions include those that a sizer will
+  // begin after the round.  A result may be reported again if an earlier round failed.
+  // `left_alone`: nodes whose groups the round must not shrink; if a sizer has changed the
+  // observation, its groups already say that they may not shrink.
   // OK means that the round, the reported results and the sizer's state are persisted.
   virtual absl::StatusOr<RoundOrders> Make(const ActuatorStatus& report, int64_t now_s,
                                            std::span<const std::string> left_alone) = 0;

@@ -1,5 +1,5 @@
-// AnswerPlan answers a PlanQuery over a cluster.  It is the only way to a plan for commands, the
-// daemon, hosts that embed it, and questions that try changes.
+// AnswerPlan answers a PlanQuery over a cluster.  Commands, the daemon, hosts that embed ebb, and
+// questions that try changes all get their plans from it.
 //
 //   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
 //   Print((*answer)->Report());
@@ -13,8 +13,9 @@
 // hook ends a step.
 //
 // Errors:    those of CheckQuery (query_fields.h); NotFound, naming a candidate; those of MakePlan.
-// Ownership: an answer borrows the cluster.  Pods that must move off nodes in deletion are taken
-//            off these nodes and become the cluster's first pending pods (deletions_under_way.h).
+// Ownership: an answer borrows the cluster.  AnswerPlan changes the cluster: pods that must move
+//            off nodes in deletion are taken off these nodes and become its first pending pods
+//            (deletions_under_way.h).
 // Cost:      that of the plan; assigning groups is O(nodes * labels).
 // Threads:   those of `parallelism`; hooks are called by the caller's thread.
 

@@ -3,9 +3,12 @@
 //   PlanQuery query{.now_s = now_s, .search = SearchQuery{.budget_s = 2}};
 //   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
 //
-// It refers to objects by name, owns all of its data and has no pointers.  So it can be stored,
-// sent, and asked again about another version of the cluster.  Callbacks are not part of it
-// (PlanHooks).
+// It refers to objects by name, owns all of its data and has no pointers.  So a caller can store
+// it, send it, and ask it again about another version of the cluster.  Callbacks are not part of it
+// (plan_hooks.h).
+//
+// Errors:  AnswerPlan rejects a wrong query (query_fields.h).
+// Threads: plain data.
 
 #ifndef EBB_PLANNING_PLAN_QUERY_H_
 #define EBB_PLANNING_PLAN_QUERY_H_
@@ -26,7 +29,7 @@ namespace ebb {
 
 // A search for a better plan (search).
 struct SearchQuery {
-  // Time limit in seconds, including the first plan. 0: only the first plan.
+  // Time limit in seconds, including the first plan.  0: only the first plan.
   double budget_s = 1;
   // Run exactly this many iterations instead, however long they take: the plan is the same each
   // time.
@@ -60,7 +63,7 @@ struct PlanQuery {
   std::optional<std::vector<std::string>> candidates = {};
   // The limit of an autoscaler's first pass.  Absent: every candidate is judged.
   std::optional<int64_t> max_scale_down_parallelism = {};
-  // At most this share of a workload's pods is evicted, above 0. 1: no limit.
+  // At most this share of a workload's pods is evicted, above 0.  1: no limit.
   double max_workload_share = 1;
   std::optional<PriceList> prices = {};    // Absent: prices are unknown.
   std::optional<SearchQuery> search = {};  // Absent: make the greedy plan.
@@ -69,7 +72,7 @@ struct PlanQuery {
   bool bound = false;
   // Time for the whole answer, in seconds from the call; below 0: already over.  Absent: no limit.
   std::optional<double> seconds = {};
-  TimeShares shares = kTimeOfCommand;  // How `seconds` is divided.
+  TimeShares shares = kTimeOfCommand;  // How `seconds` is divided (deadlines.h).
 };
 
 }  // namespace ebb

@@ -9,7 +9,7 @@
 //
 // Units:   seconds.
 // Cost:    O(pods of the node); no allocation where the lists of the result have room.
-// Threads: pure.
+// Threads: pure functions; a DrainRules is not thread-safe, because it caches verdicts.
 // Source:  cluster-autoscaler simulator/drain.go GetPodsToMove and
 //          simulator/drainability/rules; karpenter pkg/controllers/state/statenode.go
 //          ValidatePodsDisruptable.
@@ -65,6 +65,12 @@ struct DrainOptions {
   bool operator==(const DrainOptions&) const = default;
 };
 
+// What the rules say about a pod:
+//   kUndefined          no rule applies, so the pod must be moved;
+//   kDrain              it must be moved, or it is a DaemonSet's pod and goes with its node;
+//   kBlock              it keeps its node;
+//   kSkip               drains ignore it;
+//   kWaitForCompletion  its node goes only after the pod has ended.
 enum class DrainOutcome : uint8_t { kUndefined, kDrain, kBlock, kSkip, kWaitForCompletion };
 
 struct DrainVerdict {
@@ -80,7 +86,7 @@ bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape);
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
 
 // Whether the pod keeps its node if Karpenter manages the node: the pod is annotated, its
-// protection has not ended (disruption_protection.h), and it has neither finished nor is being
+// protection is not over (disruption_protection.h), and it has not finished and is not being
 // deleted.  DaemonSet pods and mirror pods are not exempt.
 bool IsKeptByKarpenter(const PodShape& shape, int64_t now_s);
 

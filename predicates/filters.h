@@ -10,7 +10,7 @@
 // Cost:    StaticFits: O(taints + requirements), a pure function of constraints
 //          and node, worth caching.  DynamicFits: O(requests), plus look-ups
 //          per topology term, plus O(pods of the node) for ports and disks.
-// Threads: pure.
+// Threads: pure functions.
 // Source:  kubernetes pkg/scheduler/framework/plugins, default profile, of version 1.36 or 1.37,
 //          whichever the catalog's kubernetes_version() is.
 
@@ -75,8 +75,8 @@ bool TopologyFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId
 // No filter here implements one behaviour of the autoscaler: its scan (but not a hint) avoids
 // nodes with spec.unschedulable, even for a pod that tolerates it.  The planner's scan does that.
 
-// Failures that do not depend on a node (PreFilter): missing claims, constraints that ebb does
-// not understand, conflicting affinity terms.  If the verdict fits, the nodes must be tested.
+// Failures that do not depend on a node (PreFilter): missing claims, constraints that ebb does not
+// understand, conflicting affinity terms.  If the verdict fits, each node must still be tested.
 FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape);
 
 // --- Why not -------------------------------------------------------------------

@@ -3,12 +3,15 @@
 //   absl::StatusOr<std::unique_ptr<SqliteState>> state = SqliteState::Open("ebb.db", {});
 //
 // Each kind of state has its own table, so that `sqlite3 ebb.db` answers questions: timers,
-// skipped, started, deletions, evictions, cooldowns, hints, unremovable, counters, rounds. pools
-// and queue belong to sizing policies; reported_*, unready_nodes and unregistered_nodes hold the
-// reports for the next round.  `rounds` stores each decision as its compressed difference from an
-// entry of key_decisions; `ebb state show FILE --round N` prints one.  A round is saved in one
-// transaction, which also deletes the reports that the round used, and writes the pools that
-// SetSizing() set before.
+// skipped, started, deletions, evictions, cooldowns, hints, unremovable, counters, rounds.  The
+// tables pools and queue belong to sizing policies; reported_*, unready_nodes and
+// unregistered_nodes hold the reports for the next round.  `rounds` stores each decision as its
+// compressed difference from an entry of key_decisions; `ebb state show FILE --round N` prints one.
+// A round is saved in one transaction, which also deletes the reports that the round used, and
+// writes the pools that SetSizing() set before.
+//
+// A file is used in one of two ways.  A state file holds the current state, and Save replaces it
+// with each round.  A record holds the state before its first round, and Append adds rounds to it.
 //
 // Names:   a path is always the name of a file: ":memory:" and "file:x.db" are files of these
 //          names.
@@ -23,10 +26,10 @@
 //          differ from what Load read, a few microseconds each, reads the counters once more, and
 //          syncs the file once.  SaveReport writes only the rows of the report, however much is
 //          held.
-// Threads: none.  If two processes make a round from the same state, the second one to save fails
-//          (Aborted) until it loads again.  While another process is saving, a call waits for it.
-//          If the file holds less than this handle last read or wrote, for example because an older
-//          copy replaced it, a save fails (FailedPrecondition) until Load.
+// Threads: not thread-safe.  If two processes make a round from the same state, the second one to
+//          save fails (Aborted) until it loads again.  While another process is saving, a call
+//          waits for it.  If the file holds less than this object last read or wrote, for example
+//          because an older copy replaced it, a save fails (FailedPrecondition) until Load.
 
 #ifndef EBB_ROUNDS_SQLITE_STATE_H_
 #define EBB_ROUNDS_SQLITE_STATE_H_
@@ -50,7 +53,7 @@ struct sqlite3;
 
 namespace ebb {
 
-// What the caller takes a file for.  A file that holds nothing yet becomes either.
+// What the caller expects the file to be.  An empty file may become either.
 enum class SqliteUse {
   kAny,
   kState,   // Refuses a record: its state is that before its first round, and may not change.
@@ -126,7 +129,7 @@ class SqliteState final : public StateStore {
   absl::Status SaveReport(const HeldReports::Changes& changes);
   // Adds to one counter and changes nothing else.  A file without rounds stays as it is.
   absl::Status Count(const StoredCounter& more);
-  // In order.
+  // All rounds that the file holds, oldest first.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
   // The number of the last round; 0: there are no rounds.
@@ -141,7 +144,7 @@ class SqliteState final : public StateStore {
   // Absent: the file does not hold the round.
   absl::StatusOr<std::optional<RoundMark>> MarkOf(int64_t round);
 
-  // Rows that this handle inserted, replaced or deleted so far.
+  // The number of rows that this object has inserted, replaced or deleted so far.
   [[nodiscard]] int64_t rows_written() const;
 
  private:
@@ -186,8 +189,8 @@ class SqliteState final : public StateStore {
   absl::StatusOr<Content> ReadAtOnce();
   // Reads the file if that has not happened yet, else checks that no other process wrote to it.
   absl::Status CatchUp();
-  // The error where the file holds less than is known of it.  `rounds`: of its state now; below 0:
-  // it has none.
+  // The error of a file that holds less than this object has read or written before.  `rounds`: the
+  // number of rounds of the file's state; below 0: it has no state.
   [[nodiscard]] absl::Status WentBack(int64_t rounds) const;
   absl::Status WriteState(const ScaleDownState& before, const ScaleDownState& after);
   absl::Status WriteCounters(const std::vector<StoredCounter>& before,

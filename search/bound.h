@@ -42,11 +42,11 @@
 namespace ebb {
 
 struct RemovalBound {
-  int64_t worth = 0;     // The largest possible worth of the nodes of a plan.
+  int64_t worth = 0;     // An upper bound of the worth of the nodes of a plan.
   size_t eligible = 0;   // Candidates that are idle enough and that no pod blocks.
   size_t removable = 0;  // Eligible nodes that break no limit alone and have a worth above 0.
   // By NodeId: the node's worth minus the price of what its removal takes of the limits.  Nodes of
-  // the relaxation's optimal solution have values above 0 or near it. lowest() if the node cannot
+  // the relaxation's optimal solution have values above 0 or near it.  lowest() if the node cannot
   // be removed.
   std::vector<double> surplus;
 };

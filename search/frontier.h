@@ -48,8 +48,8 @@ struct Frontier {
 // find more points; they share the time that the caller gives.  Not tuned.
 inline constexpr size_t kFrontierSearches = 7;
 
-// `hourly`: the worth of each node, by NodeId (worth.h); 1 each to count nodes.  Of `options`,
-// `worth` and `on_better` are ignored.  `ends`: the deadline of each search, which replaces that of
+// `hourly`: the worth of each node, by NodeId (worth.h); 1 each to count nodes.  Ignores `worth`
+// and `on_better` of `options`.  `ends`: the deadline of each search, which replaces that of
 // `options`; empty: the deadline of `options` is for all searches together.
 // Errors: also InvalidArgument, if `hourly` does not have one entry for each node as WorthOfNodes
 // requires, or `ends` has neither 0 nor kFrontierSearches entries.

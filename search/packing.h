@@ -34,12 +34,12 @@
 
 namespace ebb {
 
-// What the removal of a unit uses of a budget of disruptions, which is either a PodDisruptionBudget
-// or the pods of a workload that may be evicted (workloads.h).
+// What the removal of a unit (below) uses of a budget of disruptions.  Such a budget is a
+// PodDisruptionBudget, or the pods of a workload that may be evicted (workloads.h).
 struct PackingSpend {
   uint32_t budget = 0;  // Index in PackingProblem::budgets.
   int32_t pods = 0;
-  int32_t least = 1;  // What must be left of the budget before: 1, or all of `pods`.
+  int32_t least = 1;  // What the budget must have left before: 1, or `pods`.
 };
 
 // What is removed as a whole: a node, or all nodes of an atomic group.
@@ -71,9 +71,9 @@ struct PackingProblem {
 
   // The units are the nodes of `candidates` that eligibility and the drainability rules allow to be
   // removed.  `worth`: by NodeId; empty: each node is worth 1; a node without worth is not in a
-  // unit.  `running`: the cluster before pending pods were placed.  Of the request only the
-  // planner's options, the destinations, the time, the share of workloads and the evictions under
-  // way are used.
+  // unit.  `running`: the cluster before pending pods were placed.  Uses only these parts of the
+  // request: the planner's options, the destinations, the time, the share of workloads and the
+  // evictions under way.
   PackingProblem(const ClusterSnapshot& snapshot, const ClusterSnapshot& running,
                  const NodeGroups& groups, const PlanRequest& request,
                  std::span<const NodeId> candidates, std::span<const int64_t> worth);
@@ -94,11 +94,12 @@ class Packing {
   [[nodiscard]] const std::vector<uint32_t>& removed() const { return order_; }
   [[nodiscard]] int64_t worth() const { return worth_; }
 
-  // Lists the budgets that have too little left for the removal of the unit.
+  // Sets `spent` to the budgets that have too little left for the removal of the unit.
   void SpentBudgets(size_t unit, std::vector<uint32_t>& spent) const;
 
-  // Pods are put on the fullest node.  The unit's nodes count as having this much more room than
-  // they have, in units of average nodes.  Used for units that are to be removed later.
+  // Remove puts each pod on the fullest node that takes it.  After this call the unit's nodes count
+  // as having this much more room than they have, in units of average nodes, so that pods prefer
+  // other nodes.  Used for units that are to be removed later.
   void SetBias(size_t unit, double nodes);
 
   // Returns false and changes nothing if a budget, a quota or room is missing.

@@ -46,8 +46,8 @@ struct SearchOptions {
   // the initial packings are tried.  Not tuned: usually the bound, the deadline or
   // `iterations_without_gain` ends the search first.
   uint64_t iterations = 1000;
-  // Stop after this many consecutive iterations without improvement.  More may still find something
-  // on large clusters, and take longer where nothing is left.  Not tuned.
+  // Stop after this many consecutive iterations without improvement.  A higher number may find
+  // better plans on large clusters, and takes longer where there is no better plan.  Not tuned.
   uint64_t iterations_without_gain = 20;
   // Null: no time limit.
   const Deadline* deadline = nullptr;
@@ -62,10 +62,10 @@ struct SearchOptions {
 struct SearchResult {
   PlanResult best;
   int64_t worth = 0;         // Of `best`.
-  int64_t greedy_worth = 0;  // Of the plan of the request itself.
+  int64_t greedy_worth = 0;  // Of the plan without the search.
   size_t greedy_nodes = 0;   // Nodes that it removes.
   uint64_t iterations = 0;
-  // An upper bound of the worth of every plan (bound.h). nullopt: there was no time to compute it,
+  // An upper bound of the worth of every plan (bound.h).  nullopt: there was no time to compute it,
   // or nothing was searched because a limit or deadline ended the greedy plan or no node may be
   // removed.
   std::optional<int64_t> bound;

@@ -1,11 +1,11 @@
 // Session: one cluster of the daemon, and the answers to its calls (wire/planner.proto).
 //
-//   Session session("prod", options);                            // Which outlive it.
+//   Session session("prod", options);                            // `options` outlive it.
 //   absl::Status status = session.cluster().Take(batch);         // A ChangeBatch.
 //   absl::StatusOr<wire::PlanReply> made = session.questions().Plan(call, std::nullopt);
 //
-// It has three parts, each with a header of its own.  One holds the cluster, one answers questions,
-// and one makes rounds.  The latter two use the first, and not each other.
+// It has three parts, each with a header of its own.  cluster() holds the cluster, questions()
+// answers questions, and rounds() makes rounds.  The latter two use the first, and not each other.
 //
 // It has no socket and no thread.
 //

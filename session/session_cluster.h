@@ -2,9 +2,9 @@
 // which clients fill it and how old it is, and has the settings for questions without settings of
 // their own.
 //
-//   SessionCluster cluster("prod", options);                     // Which outlive it.
+//   SessionCluster cluster("prod", options);                     // `options` outlive it.
 //   absl::Status taken = cluster.Take(batch);                    // A ChangeBatch.
-//   absl::Status filled = cluster.CheckAnswers();                // Unavailable until it is.
+//   absl::Status filled = cluster.CheckAnswers();                // Unavailable until filled.
 //   absl::StatusOr<LoadedCluster> judged =
 //       cluster.Checked(/*allow_incomplete=*/false, SessionCluster::Use::kShown);
 //
@@ -55,6 +55,7 @@ class SessionCluster {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const SessionOptions& options() const { return options_; }
+  // Counts the changes of the cluster, from 0.  Replies carry this number as `version`.
   [[nodiscard]] uint64_t version() const { return version_; }
   // Counts everything that plans depend on, such as batches and settings, starting from 1.
   [[nodiscard]] uint64_t revision() const { return revision_; }
@@ -126,14 +127,15 @@ class SessionCluster {
   // whose cluster is unknown, is not bound.
   void KeepToCluster(std::string_view cluster_uid, std::optional<uint64_t> feeder = std::nullopt);
 
-  // `cluster_uid`: as in LoadRequest.  A rejected dump changes nothing.
+  // Replaces the cluster by that of a dump.  `cluster_uid`: as in LoadRequest.  A rejected dump
+  // changes nothing.
   // Errors: FailedPrecondition: a stream feeds or resyncs the session, and neither the dump nor
   // `cluster_uid` says that the dump is of the session's cluster.
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings,
                                        std::string_view cluster_uid = "");
-  // That the cluster and the settings are those of the Load that answered with `token`; "" is of
-  // every one.
-  // Errors: Aborted.
+  // Checks that the cluster and the settings have not changed since the Load that returned `token`.
+  // An empty token always passes.
+  // Errors: Aborted: they have changed.
   [[nodiscard]] absl::Status CheckToken(std::string_view token) const;
 
   // --- How old it is -----------------------------------------------------------
@@ -163,12 +165,11 @@ class SessionCluster {
 
   // --- For answers -------------------------------------------------------------
 
-  // Checks that questions may be answered about a cluster of that age.
+  // Checks that questions may be answered about a cluster of at most that age.
   // Errors: Unavailable: the cluster is being filled (session_feed.h).  FailedPrecondition: it is
   // older.
   absl::Status CheckAnswers(std::optional<double> max_age_seconds = std::nullopt) const;
-  // The same of a call that has cluster_token and max_age_seconds.  Errors: also those of
-  // CheckToken.
+  // Calls CheckToken and CheckAnswers with the cluster_token and the max_age_seconds of `call`.
   template <typename Call>
   absl::Status CheckAnswersTo(const Call& call) const {
     if (absl::Status s = CheckToken(call.cluster_token()); !s.ok()) return s;

@@ -2,10 +2,10 @@
 //
 //   SessionFeed feed("prod");
 //   feed.OnResync(now_s, /*empty=*/true);
-//   absl::Status whole = feed.CheckWhole(counts);        // Unavailable until it has ended.
+//   absl::Status whole = feed.CheckWhole(counts);        // Unavailable until OnWhole().
 //   feed.OnWhole(now_s);
-//   const uint64_t stream = feed.Begin();                // A client keeps the cluster up to date
-//   feed.End(stream, now_s);                             // until now.
+//   const uint64_t stream = feed.Begin();                // From here on a client keeps the
+//   feed.End(stream, now_s);                             // cluster up to date, until End().
 //
 // One rule applies to all answers: there is no answer about a part of a cluster.  Nodes whose pods
 // are still to come look empty, and an answer would remove all of them.
@@ -77,13 +77,13 @@ class SessionFeed {
   void OnResync(int64_t now_s, bool empty);
   // A resync has ended, or a client declared the cluster complete.
   void OnWhole(int64_t now_s);
-  // An open resync, which began at `since_s`, has put nodes that did not exist before; absent: no
-  // open resync has.
+  // Sets when the open resync began that has put nodes which did not exist before; absent: no open
+  // resync has put such nodes.
   void SetBringsNodes(std::optional<int64_t> since_s) { brings_nodes_since_s_ = since_s; }
 
   [[nodiscard]] Fill fill() const;
   [[nodiscard]] bool is_whole() const { return whole_; }
-  // When the resync began that is filling the cluster.
+  // The time at which the resync that is filling the cluster began; absent: none is filling it.
   [[nodiscard]] std::optional<int64_t> filling_since_s() const;
   // Errors: Unavailable, with the counts: the cluster is being filled.
   [[nodiscard]] absl::Status CheckWhole(const Counts& counts) const;
@@ -99,18 +99,19 @@ class SessionFeed {
   [[nodiscard]] bool IsFedBeside(std::optional<uint64_t> feeder) const {
     return feeders_.size() > (feeder && feeders_.contains(*feeder) ? 1u : 0u);
   }
-  // Every change that was received by then has been taken, and one that came later may not have
-  // been; absent: all have.
+  // Sets the time up to which every received change has been applied; changes received later may
+  // still wait.  Absent: no change waits.
   void SetTakenUntil(std::optional<int64_t> at_s) { taken_until_s_ = at_s; }
-  // A client's stream was not read since then, as too many of its batches waited.  How much more of
-  // it waits to be read is not known: this holds for a second, in which a stream that is read on is
-  // read to its end, or meets its limit again and is noted again.
+  // Records that a client's stream has not been read since `since_s`, because too many of its
+  // batches waited.  The amount that waits unread is unknown.  So the record is valid for one
+  // second: within it the stream is read to its end, or reaches the limit again and is recorded
+  // again.
   void NoteUnread(int64_t since_s, int64_t now_s);
   [[nodiscard]] FeedAge At(int64_t now_s) const;
   // Errors: FailedPrecondition: the cluster is older.  InvalidArgument: not a valid age.
   [[nodiscard]] absl::Status CheckAge(std::optional<double> max_age_seconds, int64_t now_s) const;
-  // Whether answers report the cluster's age.  They do not for a recently loaded dump, which is
-  // answered like the dump file.
+  // Whether answers report the cluster's age.  Answers about a recently loaded dump do not, as
+  // answers about the dump's file do not.
   [[nodiscard]] bool KnowsAge(int64_t now_s) const;
   // The warnings of an answer.
   [[nodiscard]] std::vector<InputWarning> WarningsAt(int64_t now_s) const;
@@ -126,7 +127,7 @@ class SessionFeed {
   void ForgetCluster() { cluster_uid_.clear(); }
 
  private:
-  // As At(), if all that was sent was taken.
+  // At() without changes that wait.
   [[nodiscard]] FeedAge AtOfTaken(int64_t now_s) const;
 
   const std::string session_;

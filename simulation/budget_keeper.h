@@ -36,7 +36,7 @@ class BudgetKeeper {
   [[nodiscard]] std::vector<size_t> Matching(TextId namespace_name,
                                              std::span<const Label> labels) const;
 
-  // Changes the number of wanted, or of healthy, pods that these budgets match by `pods`.
+  // Adds `pods` to the number of wanted, or of healthy, pods of these budgets; below 0: subtracts.
   void Want(std::span<const size_t> budgets, int64_t pods);
   void Heal(std::span<const size_t> budgets, int64_t pods);
   // Fixes how many pods may be missing from now on: the pods that are missing now, plus the number

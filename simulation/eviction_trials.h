@@ -66,17 +66,16 @@ EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& pl
 // deadline has ended trials.
 bool IsRobust(const EvictionTrials& trials, double share);
 
-// Runs a few trials, and the others only if these do not prove that the plan is not robust.
-// IsRobust gives the same answer for the result, which may be only some of the trials, as for all
-// trials.
+// Runs a few trials first, and the others only if the plan may still be robust.  The result may
+// have only some of the trials, but IsRobust gives the same answer for it as for all trials.
 EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                               const EvictionTrialOptions& options,
                               const Parallelism& parallelism = Parallelism::One());
 
 // The largest number of removals, from the first, after which pods are pending in at most `share`
-// of the trials, of both orders together.  Found by bisection, because fewer removals leave more
-// room.  If that does not hold for some plan, or if a deadline ends the trials, the result still
-// keeps the share, but a larger number might too.
+// of the trials, of both orders together.  Found by bisection, which assumes that fewer removals
+// leave more room.  If that does not hold for some plan, or if a deadline ends the trials, the
+// result still keeps the share, but a larger number might too.
 // Cost: about log2(removals) times that of RunUntilRobust.
 size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                       const EvictionTrialOptions& options,

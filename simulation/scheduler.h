@@ -1,5 +1,5 @@
 // SimulatedScheduler chooses the node of a pod as kube-scheduler does: the filters of predicates/
-// say which nodes take the pod, and the scores of scores.h which of these is best.
+// decide which nodes take the pod, and the scores of scores.h decide which of these is best.
 //
 // Like the scheduler, it looks at only a part of a large cluster: it continues from the node where
 // the last search ended, until enough nodes fit (all of them below 100 nodes).  Among the best

@@ -55,13 +55,13 @@ namespace ebb {
 
 inline constexpr int64_t kDayS = 86400;
 
-// Faults and how often they happen.  All zero: no faults.
+// Faults and how often they happen.  `permille`: a share in thousandths.  All zero: no faults.
 struct SimulatedFaults {
-  int64_t eviction_refused_permille = 0;  // Of pods, at the first attempt to evict them.
+  int64_t eviction_refused_permille = 0;  // Pods whose first eviction is refused.
   int64_t eviction_refused_for_s = 180;
-  int64_t never_ends_permille = 0;   // Of evicted pods: they end only after an hour.
-  int64_t taint_fails_permille = 0;  // Of calls to Begin.
-  // Of calls to Begin: a bare pod lands on one of the nodes.
+  int64_t never_ends_permille = 0;   // Evicted pods that end only after an hour.
+  int64_t taint_fails_permille = 0;  // Calls to Begin that fail.
+  // Calls to Begin before which a pod without a controller (a bare pod) lands on one of the nodes.
   int64_t pod_before_taint_permille = 0;
   int64_t api_away_per_day = 0;
   int64_t api_away_for_s = 30;
@@ -87,8 +87,8 @@ struct SimulatedClusterOptions {
   // Latencies of the model; no measurement of a real cluster is on record for them.
   SimulatedLatency schedule = {0, 1};
   SimulatedLatency replace = {1, 2};  // Until a controller notices that it lost a pod.
-  SimulatedLatency start = {2, 15};   // Of a bound pod.
-  SimulatedLatency end = {1, 30};     // Of an evicted pod, at most its grace period.
+  SimulatedLatency start = {2, 15};   // Until a bound pod runs.
+  SimulatedLatency end = {1, 30};     // Until an evicted pod ends, at most its grace period.
   SimulatedLatency boot = {60, 180};
   SimulatedLatency delete_node = {20, 90};
   // Limits of drains.
@@ -145,8 +145,9 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 
-  // --- Load from outside --------------------------------------------------------- From now on the
-  // ReplicaSet wants `pods` pods; new pods are like those of the input.
+  // --- Load from outside ---------------------------------------------------------
+
+  // From now on the ReplicaSet wants `pods` pods; new pods are like those of the input.
   // Errors: NotFound; FailedPrecondition if the input has no pod of it; InvalidArgument if `pods`
   // is negative.
   absl::Status Want(std::string_view namespace_name, std::string_view name, int64_t pods);

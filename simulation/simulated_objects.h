@@ -1,8 +1,8 @@
 // SimulatedObjects: the nodes, pods and controllers of a cluster in memory, and the LiveSnapshot
 // that shows them.  Every change of an object is made to the LiveSnapshot too.
 //
-// It makes no decisions; the SimulatedCluster does.  Nodes and pods keep their numbers forever; one
-// that is gone is marked so.
+// It makes no decisions; the SimulatedCluster does.  A node or pod keeps its number forever; one
+// that is gone stays in the list and is marked as gone.
 //
 // Pods that are alike share a template, from which new pods are made.  Pods that have ended when
 // the cluster is read, and expendable pods, are left out.
@@ -64,7 +64,7 @@ struct SimulatedPod {
 struct SimulatedNode {
   std::string name;
   std::string uid;
-  std::shared_ptr<const UnpackedObject> object;  // Of the pattern, for a node that was added.
+  std::shared_ptr<const UnpackedObject> object;  // For a node that was added: its pattern.
   size_t group = kNone;                          // Of the cluster's groups; kNone: no group.
   bool there = true;
   int64_t created_s = 0;

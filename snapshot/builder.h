@@ -8,16 +8,17 @@
 // A pod is placed on spec.nodeName, or if that is empty on status.nominatedNodeName.  A pod
 // without either, or whose node is not in the cluster, is registered but not placed.
 //
-// Errors:    InvalidArgument, naming object and field: a second node, pod or budget of
-//            the same name, a selector that does not parse, an empty name, a negative
-//            amount.  FailedPrecondition: a node, pod, budget or storage object, or a second
-//            Build, after Build.  A failed Add leaves the builder as it was.
-// Surprise:  no amount is too large.  If a node's amount of a resource cannot be counted, the
-//            node counts as having none.  A pod with such an amount fits nowhere (objects.h,
-//            catalog.h).
-// Cost:      per pod: one hash of its constraint fields and two of its names.
-//            A new shape must also be compiled.
-// Threads:   none.
+// Errors:    InvalidArgument, naming object and field: a second node, pod or budget of the same
+//            name, a selector that does not parse, an empty name, a negative amount.
+//            FailedPrecondition: a node, pod, budget or storage object, or a second Build, after
+//            Build.  A failed Add leaves the builder as it was.
+// Surprise:  an amount of any size is accepted.  If a node's amount of a resource cannot be
+//            counted, the node counts as having none.  A pod with such an amount fits nowhere
+//            (objects.h, catalog.h).
+// Cost:      per pod: one hash of its constraint fields and two of its names.  A new shape must
+//            also be compiled.
+// Threads:   not thread-safe.
+// Ownership: copies what it keeps of an object; shares `symbols` with the catalog that it builds.
 
 #ifndef EBB_SNAPSHOT_BUILDER_H_
 #define EBB_SNAPSHOT_BUILDER_H_

@@ -3,7 +3,7 @@
 //
 // Ownership: borrows the builder, which must outlive it.
 // Errors:    the builder's.
-// Threads:   none.
+// Threads:   not thread-safe.
 
 #ifndef EBB_SNAPSHOT_BUILDER_SINK_H_
 #define EBB_SNAPSHOT_BUILDER_SINK_H_

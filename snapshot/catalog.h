@@ -70,7 +70,7 @@ struct CpuAndMemory {
   friend bool operator==(const CpuAndMemory&, const CpuAndMemory&) = default;
 };
 
-// Sorted by resource, without zero amounts.
+// A list of amounts, sorted by resource, without zero amounts.
 using Requests = std::vector<ResourceQuantity>;
 
 struct HostPort {
@@ -176,14 +176,14 @@ struct PodShape {
   // still larger than any node offers: the sum over all pods is at most kChargedMax.
   Requests charge_requests;
   Requests fit_requests;       // What NodeResourcesFit tests: spec only, without TPUs.
-  std::vector<TableId> feeds;  // Tables that count this pod; listed twice for two equal terms.
+  std::vector<TableId> feeds;  // Tables that count this pod; two equal terms list a table twice.
 
   // Topology.
   std::vector<SpreadConstraint> spread;
   std::vector<AntiAffinityTerm> anti_affinity;  // Tables of pods that match one term.
   std::vector<AffinityTerm> repelled_by;  // Tables of pods whose anti-affinity this pod matches.
-  uint32_t repelled_by_own = 0;           // This many first entries of repelled_by also belong to
-                                          // anti_affinity.
+  uint32_t repelled_by_own = 0;           // The number of first entries of repelled_by that
+                                          // also belong to anti_affinity.
   bool matches_own_affinity = false;      // The pod matches all its own affinity terms.
   std::vector<AffinityTerm> affinity;     // Tables of pods that match all affinity terms.
 
@@ -224,8 +224,8 @@ struct PodShape {
 
   std::vector<PdbId> budgets;  // PodDisruptionBudgets that match the pod, in their order.
 
-  // What utilization counts, if that differs from charge_requests: pod-level resources as in
-  // the spec, and amounts that are too large to be charged.  Without kPods.
+  // The requests that utilization counts, if they differ from charge_requests: pod-level resources
+  // as in the spec, and amounts that are too large to be charged.  Without kPods.
   bool counts_otherwise = false;
   Requests counted_requests;  // Empty unless counts_otherwise.
   [[nodiscard]] const Requests& Counted() const {
@@ -235,9 +235,9 @@ struct PodShape {
   // objects::Pod::spec_digest; 0 for a pod on a node.
   uint64_t spec_digest = 0;
 
-  // Read by scores only.  The requests of the pod when it is to be placed
-  // (RequestsOf::kScoredIncoming), and on its node in addition to charge_requests
-  // (kScoredRunning).
+  // Only scores read these.  scored_incoming: the pod's requests when it is to be placed
+  // (RequestsOf::kScoredIncoming).  scored_default: what scores add to charge_requests when the pod
+  // runs on its node (kScoredRunning).
   CpuAndMemory scored_incoming;
   CpuAndMemory scored_default;
   std::shared_ptr<const Preferences> preferences;  // Null if there are none.
@@ -530,6 +530,7 @@ class Catalog {
   // Null if there is no such controller.
   [[nodiscard]] const ControllerStatus* FindController(objects::ControllerKind kind,
                                                        TextId namespace_name, TextId name) const;
+  // Null if no such namespace was added.
   [[nodiscard]] const LabelSet* FindNamespaceLabels(TextId name) const;
 
   // Claims that some pod names, whether they exist or not.

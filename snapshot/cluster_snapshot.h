@@ -4,18 +4,18 @@
 // Start here.  A snapshot is made by SnapshotBuilder (builder.h) and shares its
 // Catalog (catalog.h: names, shapes, definitions) with its copies.
 //
-// How it works: changes apply in place.  While a fork is open, each change is also
-// logged.  Revert undoes the logged changes back to the fork; Commit forgets the
-// fork.  So reads never search layers.  Columns are CowVectors: a copy of the
-// snapshot is an independent branch that shares every page that neither has written.
+// How it works: changes apply in place.  While a fork is open, each change is also logged.  Revert
+// undoes the logged changes back to the fork; Commit forgets the fork.  So a read costs the same
+// however many forks are open.  Columns are CowVectors: a copy of the snapshot is an independent
+// branch that shares every page that neither has written.
 //
 // Invariants (CheckInvariants verifies them):
 //   free(r, n) = allocatable(r, n) - sum of charge_requests of the pods on n;
 //   kPods counts the pods; every counter table equals a recount.
-// Exceptions: ShapeRoom takes room for pods that are not placed, and counts them, without
-// a log.  Until ShapeRoom gives the room back, or RestoreFree and RevertTo do, less is free
-// and more is counted.  More is also counted while pods of a ghost stay counted on it
-// (GhostPods::kCounted).
+// Exceptions: ShapeRoom (shape_room.h) takes room for pods that are not placed, and counts them,
+// without a log.  Until that is undone (by ShapeRoom, or by RestoreFree and RevertTo), less is free
+// and more is counted than the invariants say.  More is also counted while pods of a ghost stay
+// counted on it (GhostPods::kCounted).
 //
 // Units:     milli-CPU, bytes, counts.
 // Cost:      Fork O(1); Commit O(1); Revert O(changes since the fork); AddPod and
@@ -102,7 +102,8 @@ class ClusterSnapshot {
     catalog_->PrefetchShapeId(pod);
   }
 
-  // Free amounts of the 64 nodes of word `word`, contiguous.
+  // The free amounts of the 64 nodes of one word of a NodeSet: ids 64 * `word` and following,
+  // contiguous.
   [[nodiscard]] const int64_t* FreeOfWord(ResourceId resource, size_t word) const {
     return free_[Index(resource)].Run(word * kNodesPerWord);
   }
@@ -119,9 +120,9 @@ class ClusterSnapshot {
   // The number of placed pods that use the claim.
   [[nodiscard]] uint32_t ClaimUses(ClaimId claim) const { return claim_uses_[Index(claim)]; }
 
-  // Identifies the current state: if a caller gets the same number again, from this snapshot or
-  // a copy of it, the state is the same.  Each change creates a new number; Revert restores the
-  // number of the fork.  The amounts that ShapeRoom holds are not part of the state.
+  // Identifies the current state: if this snapshot or a copy of it returns the same number again,
+  // its state is the same again.  Each change creates a new number; Revert restores the number of
+  // the fork.  The amounts that ShapeRoom holds are not part of the state.
   [[nodiscard]] uint64_t StateId();
 
   // Whether pods are kept off nodes with another operating system than they were made for, as
@@ -147,6 +148,7 @@ class ClusterSnapshot {
   // Makes `node` the ghost: its pods are no longer placed.  There is at most one ghost at a time.
   // REQUIRES: the node is in the cluster; there is no ghost.
   //
+  // kUncounted: all counter tables stop counting the pods that ran there.
   // kCounted: the counter tables go on counting, on the ghost, the pods that ran there.
   // - Tables by node (topology_counts.h) count each pod there until ShapeRoom::Take moves it.
   //   Pods that were not moved stay counted there even after ClearGhost and RemoveNode, so the

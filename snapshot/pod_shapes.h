@@ -5,7 +5,7 @@
 // namespaces and pods that are added later.  TopologyTables finishes them.
 //
 // Cost:    for a known shape: one pass over the pod's fields and one hash.
-// Threads: none.
+// Threads: not thread-safe.
 
 #ifndef EBB_SNAPSHOT_POD_SHAPES_H_
 #define EBB_SNAPSHOT_POD_SHAPES_H_

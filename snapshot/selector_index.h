@@ -22,7 +22,7 @@
 //          Remove O(selectors).
 // Memory:  a number for each label, key and namespace of each shape, and for each trait of each
 //          selector.
-// Threads: none; const methods may run concurrently.
+// Threads: const methods may run concurrently; the others need exclusive access.
 
 #ifndef EBB_SNAPSHOT_SELECTOR_INDEX_H_
 #define EBB_SNAPSHOT_SELECTOR_INDEX_H_

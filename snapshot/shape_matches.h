@@ -8,9 +8,11 @@
 // Selectors that match nearly every shape may produce more pairs than memory or time allows:
 // TooBroad chooses the selectors to leave out.
 //
-// Cost:    the index is made on first use, O(n log n) over all labels.  A query: O(values + shapes
-//          that are compared), which are all shapes if the selector only requires absence.
-// Threads: none, because queries count their comparisons.
+// Cost:      the index is made on first use, O(n log n) over all labels.  A query: O(values +
+//            shapes that are compared).  If the selector only requires that labels are absent, all
+//            shapes are compared.
+// Threads:   not thread-safe: queries count their comparisons.
+// Ownership: borrows the shapes.
 
 #ifndef EBB_SNAPSHOT_SHAPE_MATCHES_H_
 #define EBB_SNAPSHOT_SHAPE_MATCHES_H_

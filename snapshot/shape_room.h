@@ -17,7 +17,7 @@
 //            another word than the node before, plus one step for each table that
 //            counts the shape.  A change of word copies columns that the snapshot shares
 //            with copies, even if the caller only tests for room.
-// Threads:   none.
+// Threads:   not thread-safe.
 // Ownership: borrows the snapshot, which may be changed and forked meanwhile.  After the snapshot
 //            was copied, call Begin again.
 

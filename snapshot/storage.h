@@ -4,11 +4,12 @@
 //
 // SnapshotBuilder fills it, with kinds in any order, and connects it once.  After that only a
 // LiveSnapshot changes it, in place or by filling another Storage for the same pods (Effect).  A
-// plan does not bind volumes: an unbound claim stays unbound while pods are moved in a
-// simulation, as in the autoscaler.
+// plan does not bind volumes: an unbound claim stays unbound while a plan moves pods, as in the
+// autoscaler.
 //
-// Cost:      Add: some hash look-ups; Connect: linear.
-// Threads:   const methods may run concurrently.
+// Cost:      Add: some hash look-ups; Connect: nearly linear in the objects and the volumes of pod
+//            shapes.
+// Threads:   const methods may run concurrently; the others need exclusive access.
 // Ownership: pointers in a Storage point into the same Storage.
 // Source:    kubernetes pkg/scheduler/framework/plugins/{volumerestrictions,
 //            nodevolumelimits,volumebinding,volumezone}, component-helpers
@@ -50,7 +51,8 @@ class Storage {
   // Errors: InvalidArgument, naming the object, if it has no name or was added before.
   absl::Status Add(const objects::StorageObject& object, Symbols& symbols);
 
-  // Stores the fields of the pod's volumes that filters read.  Returns 0 if there are none.
+  // Stores the fields of the pod's volumes that filters read.  Returns their index for volumes(); 0
+  // if filters read none.
   uint32_t AddVolumesOf(const objects::Pod& pod, Symbols& symbols);
 
   // Resolves names.  Must be called once, after everything was added.
@@ -70,7 +72,8 @@ class Storage {
   void Replace(const objects::StorageObject* old, const objects::StorageObject& object,
                Symbols& symbols);
   void Remove(const objects::StorageObject& object, Symbols& symbols);
-  // A Storage with the pods' volumes of this one and no objects, to be filled and connected.
+  // Returns a Storage with the volumes of this one's pods but without its objects, to be filled and
+  // connected.
   [[nodiscard]] Storage WithoutObjects() const;
 
   // REQUIRES: index > 0.

@@ -1,14 +1,14 @@
 // Symbols interns text: equal texts get equal ids.
 //
 //   const TextId web = symbols.Intern("web");       // Kept for ever.
-//   const TextId uid = symbols.Hold("4f1c-...");    // Kept until Release is called as often.
+//   const TextId uid = symbols.Hold("4f1c-...");    // Kept until each Hold has its Release.
 //   symbols.Release(uid);
 //
-// An interned text keeps its id for as long as the table lives, even if the text was only
-// held before.  When a held text has been released by all holders, the next new text gets its
-// id, and its bytes are reused.  So a cluster whose pods come and go for months needs no more
-// memory than its current pods need.  A Pin delays the reuse: while a thread has a Pin, it may
-// read all ids that were valid when the Pin was made.
+// An interned text keeps its id for as long as the table lives, even if the text was only held
+// before.  When all holders have released a held text, its id is given to a later new text and its
+// bytes are reused.  So a cluster whose pods come and go for months needs no more memory than its
+// current pods need.  A Pin delays the reuse: while a thread has a Pin, it may read all ids that
+// were valid when the Pin was made.
 //
 // Cost:      Intern, Hold and Find are one hash look-up; Text is an array access.
 //            About 36 bytes for each distinct text in addition to its bytes.
@@ -43,10 +43,12 @@ class Symbols {
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;
 
+  // Returns the id of `text`, and keeps the text for ever.
   TextId Intern(std::string_view text);
 
   // --- Texts that can be released --------------------------------------------
 
+  // Returns the id of `text`, and adds a holder of it.
   TextId Hold(std::string_view text);
   // REQUIRES: the text is interned, held or pinned.
   void Hold(TextId id);

@@ -4,15 +4,16 @@
 // Afterwards each shape lists the tables that it reads (spread, affinity,
 // anti_affinity, repelled_by) and the tables that count it (feeds).
 //
-// Cost:    O(shapes + tables + matches): a selector is compared only with shapes and
-//          namespaces that have a label that it requires (shape_matches.h).  There may be
-//          tables x shapes matches if selectors require what all pods have, or lack, up to
-//          limits.  Beyond a limit the broadest tables are left out: they count no pods, and
-//          every shape that reads such a table, or may be repelled through it, is not understood.
-//          All labels that no node has share one key.  Keys that nodes have take up to
-//          keys x nodes entries, up to a limit; tables of keys beyond it are left out in
-//          the same way.
-// Threads: none.
+// Cost:      O(shapes + tables + matches).  A selector is compared only with shapes and namespaces
+//            that have a label that it requires (shape_matches.h).
+// Limits:    if selectors match nearly every pod, or only require that a label is absent, there may
+//            be tables x shapes matches.  Keys that nodes have take up to keys x nodes entries; all
+//            labels that no node has share one key.  Both numbers are limited.  Beyond a limit, the
+//            broadest tables or the tables of the last keys are left out.  A table that is left out
+//            counts no pods, and every shape that reads it, or may be repelled through it, is not
+//            understood.
+// Threads:   not thread-safe.
+// Ownership: borrows the catalog, which MoveTo may replace.
 
 #ifndef EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
 #define EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
@@ -37,7 +38,8 @@ class TopologyTables {
  public:
   explicit TopologyTables(Catalog& catalog) : catalog_(&catalog) {}
 
-  // Connects all shapes of the catalog.  `pending` is indexed by PodShapeId.
+  // Connects all shapes of the catalog.  `pending`: by PodShapeId, the topology terms of each shape
+  // (pod_shapes.h).
   void Connect(const std::vector<PendingTopology>& pending);
 
   // Connects the catalog's last shape, which was added after Connect.  New tables that it needs get
@@ -55,8 +57,8 @@ class TopologyTables {
   // Adding and removing nodes after Connect.  Cost: O(keys + registries) for each call.
   //
   // Whether a node with these labels may be added.  It may not if it has a label that some pod asks
-  // for and that no node had, or lacks a label that all nodes had: Connect left out what
-  // depends on such labels, so the catalog must be rebuilt.
+  // for and that no node had, or lacks a label that all nodes had.  Connect left out what depends
+  // on such labels, so the catalog must then be rebuilt.
   [[nodiscard]] bool Allows(const NodeInfo& node) const;
   // `id` is in the catalog already.  REQUIRES: Allows(the node).
   void AddNode(NodeId id);

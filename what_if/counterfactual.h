@@ -27,6 +27,7 @@
 
 namespace ebb {
 
+// The changes that were tried so that one node goes.
 struct Counterfactual {
   struct Help {
     std::string what;  // "PodDisruptionBudget shop/db allows 1 disruption more"

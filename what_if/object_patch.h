@@ -1,4 +1,7 @@
-// ObjectPatch: a change of one Kubernetes object.
+// ObjectPatch: a change of one Kubernetes object, as text.  PatchedCluster (patched_cluster.h)
+// applies it.
+//
+// Threads: plain data.
 
 #ifndef EBB_WHAT_IF_OBJECT_PATCH_H_
 #define EBB_WHAT_IF_OBJECT_PATCH_H_

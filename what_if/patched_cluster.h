@@ -2,8 +2,9 @@
 //
 //   PatchedCluster patched(cluster);
 //   if (absl::Status s = patched.Apply(patches); !s.ok()) return s;
-//   absl::StatusOr<PlanResult> made = TryPlan(query, groups, cluster.Snapshot(),
-//   cluster.Pending()); patched.Undo();
+//   absl::StatusOr<PlanResult> made =
+//       TryPlan(query, groups, cluster.Snapshot(), cluster.Pending());
+//   patched.Undo();
 //
 // Objects are changed as JSON in the form of the Kubernetes API.  This JSON has only the fields
 // that decisions read: a patch of other fields is accepted and changes no plan (WithoutEffect).  A
@@ -55,7 +56,7 @@ class PatchedCluster {
   // The patched objects that did not change, sorted: their patch sets the values that they had, or
   // only fields that no decision reads.  One pass over all objects.
   [[nodiscard]] absl::StatusOr<std::vector<ObjectName>> Unchanged();
-  // A field of a patch that no decision reads, and no part of which has an effect.
+  // A field of a patch that no decision reads, and whose parts have no effect either.
   struct FieldWithoutEffect {
     ObjectName of;
     std::string field;  // "spec.maxUnavailable"

@@ -56,7 +56,7 @@ class Guests {
     __builtin_prefetch(&chunks_[last_[Index(node)]], 1);
   }
 
-  // Empties the node's list.  Called when the node is removed and its guests have moved on.
+  // Empties the node's list.  Called when the node is removed and its guests have been moved on.
   void Forget(NodeId node) { last_[Index(node)] = kNone; }
 
  private:

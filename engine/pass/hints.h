@@ -32,8 +32,8 @@ class Hints {
   // From now on ids are those of `catalog`.  All catalogs must share one Symbols.
   void Attach(std::shared_ptr<const Catalog> catalog);
 
-  // Processes the pods and nodes that have come or gone since the last call, where the attached
-  // catalog changes in place.  Attach() does this too.
+  // Processes the pods and nodes that have come or gone since the last call.  Needed where the
+  // attached catalog changes in place; Attach() does this too.
   void CatchUp() {
     if (catalog_ != nullptr) Follow();
   }
@@ -105,7 +105,7 @@ class Hints {
 
   std::shared_ptr<const Catalog> catalog_;
   uint64_t known_pods_ = 0;      // PodChangeLog::end() of catalog_ when it was last processed.
-  uint64_t known_nodes_ = 0;     // The same of NodeChangeLog.
+  uint64_t known_nodes_ = 0;     // NodeChangeLog::end() of catalog_ at that time.
   std::vector<uint32_t> hints_;  // By PodId of catalog_.
   absl::flat_hash_map<TextId, NamedHint>
       elsewhere_;         // Hints of pods or nodes that the attached catalog lacks, by pod key.

@@ -3,22 +3,23 @@
 //
 //   {
 //     PassFork fork(snapshot, memory);
-//     place(fork, pending);                             // They stay to the end.
+//     place(fork, pending);                             // These pods stay until the fork ends.
 //     {
-//       RemovalAttempt attempt(fork, node);             // A ghost; its pods are off it.
-//       if (place(fork, pods)) attempt.Commit();        // They have room: the node is gone.
-//     }                                                 // Else all is as before the attempt.
+//       RemovalAttempt attempt(fork, node);             // The node is a ghost, without its pods.
+//       if (place(fork, pods)) attempt.Commit();        // The pods have room: the node is removed.
+//     }                                                 // Not committed: the attempt is undone.
 //   }                                                   // The snapshot is as it was.
 //
 // Five things change together, and during a pass only PassFork changes them (although the
 // snapshot's functions for it are public):
 //   the snapshot      the pods placed in it; its undo log reverts that;
-//   its free amounts  and its topology counts, for pods that affect others only through these
-//                     (PodScan::StaysUnplaced).  Such pods are not placed in the snapshot and so
-//                     not in its log: an attempt gives their room back pod by pod, and the end of
-//                     the pass restores every amount and count;
-//   the guests        the pods that came to each node, placed in the snapshot or not;
-//   the scan          the open nodes, and the candidates that an attempt has ruled out;
+//   the amounts       the free amounts of nodes and the topology counts.  Some pods affect others
+//                     only through these (PodScan::StaysUnplaced).  Such a pod is not placed in
+//                     the snapshot and so not in its log: an attempt gives its room back pod by
+//                     pod, and the end of the pass restores every amount and count;
+//   the guests        the pods that the pass has moved to each node, placed in the snapshot or not;
+//   the scan          the nodes that may take pods (open nodes), and the nodes that an attempt has
+//                     ruled out;
 //   the moves         the list of the placed pods.
 //
 // While a pass fork exists, no other code may change, fork or copy the snapshot.
@@ -93,8 +94,8 @@ class PassFork {
   PassFork(const PassFork&) = delete;
   PassFork& operator=(const PassFork&) = delete;
 
-  // The cluster in its current state, except for pods that stay unplaced: the snapshot lists none
-  // that an attempt has moved, but the room that they take is not free, and they are counted.
+  // The cluster in its current state.  Pods that stay unplaced are an exception: the snapshot does
+  // not list those that an attempt has moved, but their room is taken and they are counted.
   [[nodiscard]] const ClusterSnapshot& snapshot() const { return snapshot_; }
   // The search for nodes.
   [[nodiscard]] PodScan& scan() { return scan_; }
@@ -164,11 +165,11 @@ class PassFork {
   // Adds ghost_pods_[pod] and the pods that follow it in its list to the tables, on the ghost (+1),
   // or takes them out (-1).
   void CountOnGhost(uint32_t pod, int sign);
-  // Whether no table that filters read for the pod, except tables by node, counts a pod on the
-  // ghost.  For assertions.
+  // Whether no pod of the ghost is counted in the tables that filters read for the pod.  Tables by
+  // node are not checked.  For assertions.
   [[nodiscard]] bool AsksOnlyUncounted(PodId pod) const;
-  // Whether each of moves() moved another pod, to a node that is in the cluster and lists the pod
-  // as its guest.  For assertions.
+  // Whether moves() lists each pod once, and each of its nodes is in the cluster and has the pod as
+  // its guest.  For assertions.
   [[nodiscard]] bool MovesAreSound() const;
 
   ClusterSnapshot& snapshot_;
@@ -176,7 +177,7 @@ class PassFork {
   PodScan& scan_;
   Guests& guests_;
   std::vector<Move>& moves_;
-  const size_t depth_;     // Of the snapshot's forks, outside attempts.
+  const size_t depth_;     // The snapshot's fork depth outside attempts.
   const uint64_t state_;   // ClusterSnapshot::StateId before the pass fork.
   const bool is_counted_;  // Whether there are topology tables.
   bool in_attempt_ = false;

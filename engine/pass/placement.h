@@ -10,8 +10,11 @@
 // spec (PodShape::spec_digest; where it was not computed, the same shape).  At most ten kinds of
 // pods are remembered for each controller, and no pods of DaemonSets.
 //
-// Threads: not thread-safe.
-// Source:  cluster-autoscaler simulator/scheduling/hinting_simulator.go, similar_pods.go.
+// Cost:      a search (pod_scan.h) for each pod that does not fit on the node of its hint;
+//            kByPriority also sorts the pods.
+// Threads:   not thread-safe.
+// Ownership: borrows the pass fork and the hints.
+// Source:    cluster-autoscaler simulator/scheduling/hinting_simulator.go, similar_pods.go.
 
 #ifndef EBB_ENGINE_PASS_PLACEMENT_H_
 #define EBB_ENGINE_PASS_PLACEMENT_H_
@@ -81,7 +84,7 @@ class Placement {
   std::vector<PodId> order_;    // Pods by priority, if `pods` are not sorted already.
   std::vector<size_t> groups_;  // The end of each priority group.
   std::vector<PodId> leftovers_;
-  // Of this attempt: for each controller, by UID, the shapes of which a pod found no node.
+  // For this attempt: the shapes of pods that found no node, by the UID of their controller.
   absl::flat_hash_map<TextId, std::vector<PodShapeId>> hopeless_;
   bool goes_on_ = false;  // OnFailure::kGoOn; else hopeless_ is not filled.
 };

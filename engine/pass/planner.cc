@@ -46,10 +46,11 @@
 //
 // A settled pass (settled_pass.h) is one that has set every hint to the same node again and left
 // the pointer where it was.  A pass is a function of the snapshot, the input, the groups, the time
-// and the memory.  So the same question gives the same plan again, and Pass returns it without a
-// PassRun; it renews the entries of the unremovable cache, as the pass would have done.  A pass
-// with a deadline never settles, because it may be cut elsewhere the next time; neither does one
-// that stopped because pending pods found no room.
+// and the memory.  So if these are the same again, the next pass would give the same plan.  Pass
+// then returns that plan without a PassRun; it renews the entries of the unremovable cache, as the
+// pass would have done.  A pass with a deadline never settles, because the deadline may cut the
+// next pass at another candidate.  A pass that stopped because pending pods found no room does not
+// settle either.
 //
 // Cost: nearly linear in the pods that move.  The pods of a node lie anywhere in the catalog, so a
 // pass would often wait for memory.  Therefore Prefetch loads what the next node needs while the

@@ -4,30 +4,35 @@
 //   absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
 //
 // A pass is a step of MakePlan (make_plan.h) and of a round (round.h), which also keep the limits
-// of groups and verify the plan.  A program that wants a plan should start there.
+// of groups and verify the plan.  A program that wants a plan should start with MakePlan.
 //
 // A pass tries the candidates in order.  For each eligible one:
-//   1. drainability rules and budgets say which pods must move;
-//   2. the snapshot is forked, and the node becomes a ghost: tainted, without pods, but still a
-//      topology domain;
-//   3. each pod tries the node of its hint, then searches the nodes in a circle from the pointer;
-//   4. if all pods are placed the fork is committed and the node removed, else it is reverted.
+//   1. Drainability rules and budgets say which pods must move.
+//   2. The snapshot is forked, and the node becomes a ghost: tainted, without pods, but still a
+//      topology domain.
+//   3. Each pod first tries its hint, the node on which an earlier pass placed it.  If the pod does
+//      not fit there, it searches the nodes in a circle from the pointer, at which the last search
+//      ended.
+//   4. If all pods are placed, the fork is committed and the node is removed.  Otherwise the fork
+//      is reverted.
 // At the end of a pass the snapshot is as it was before.
 //
 // Memory between passes: the destination hints (a hint that is not renewed is kept for one more
-// pass), the pointer of the scan, and the cache of unremovable nodes with their reasons.  It is
-// kept by name and UID, so that it survives a new snapshot with the same Symbols.
+// pass), the pointer of the scan, and the cache of unremovable nodes with their reasons.  The
+// memory is kept by name and UID, so that it survives a new snapshot with the same Symbols.
 //
 // Equal input gives equal plans.  No clock is read; `input.deadline` says whether time is up.
 //
-// Errors:  InvalidArgument as check_input.h says, before anything is changed.
-// Cost:    nearly linear in the number of pods that move.  The search of a pod visits nodes/64
-//          words at worst; what fitted nowhere is not searched for again in the pass.  A pass also
-//          costs O(nodes * resources); or only O(nodes + its plan) if nothing has changed since a
-//          pass that left the memory as it was.
-// Threads: not thread-safe.
-// Source:  cluster-autoscaler core/scaledown/planner, eligibility, simulator/cluster.go,
-//          simulator/scheduling/hinting_simulator.go.
+// Errors:    InvalidArgument as check_input.h says, before anything is changed.
+// Cost:      nearly linear in the number of pods that move.  The search of a pod visits nodes/64
+//            words at worst; nodes that were ruled out for equal pods are not tested again
+//            (pod_scan.h).  A pass also costs O(nodes * resources).  A pass that returns the
+//            previous plan again (settled_pass.h) costs only O(nodes + that plan).
+// Threads:   not thread-safe.
+// Ownership: borrows the snapshot, the groups and the input until Pass returns; keeps the catalog
+//            of the last pass alive.
+// Source:    cluster-autoscaler core/scaledown/planner, eligibility, simulator/cluster.go,
+//            simulator/scheduling/hinting_simulator.go.
 
 #ifndef EBB_ENGINE_PASS_PLANNER_H_
 #define EBB_ENGINE_PASS_PLANNER_H_
@@ -72,7 +77,7 @@ class Planner {
   [[nodiscard]] NodeId Hint(PodId pod) const;
 
   // The earliest time after `now_s` at which a node of the last pass that could not be removed is
-  // tried again. nullopt: the next pass tries it.
+  // tried again.  nullopt: the next pass tries it.
   [[nodiscard]] std::optional<int64_t> TriedAgainAt(const Catalog& catalog, NodeId node,
                                                     int64_t now_s) const;
 

@@ -22,7 +22,7 @@
 //
 // The invariant: if a schedulable node in open_ has the room for a pod of the class and passes its
 // static filters, its word is live, and its bit in `maybe` is set if the word is known.  So a clear
-// bit means no.  A set bit means nothing: the node is tested.
+// bit means no.  A set bit proves nothing: the node is tested.
 //
 // Why it holds:
 // - A word is filled from the free room of its nodes and their static verdicts.  Static verdicts do
@@ -32,9 +32,10 @@
 //   forgotten_ lists what an attempt has ruled out since it placed its first pod: the bits that it
 //   cleared, which OnRevert sets again, and the words that it filled, which OnRevert makes unknown
 //   again.
-// - What an attempt rules out before it places its first pod is ruled out with the same room that
-//   there will be after a revert.  The ghost is the exception: during the attempt it has more room
-//   than before or after.  So its bit may be set needlessly, but it is never cleared wrongly.
+// - Until an attempt places its first pod, it rules nodes out by the room that they will have again
+//   after a revert.  So these verdicts need no undoing.  The ghost is the exception: during the
+//   attempt it has more room than before or after.  So its bit may be set needlessly, but it is
+//   never cleared wrongly.
 // - `rest` is what a search found and has not used yet.  It is dropped when the next run is of
 //   another shape, when open_ changes, and when an attempt begins or ends.
 

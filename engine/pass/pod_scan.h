@@ -9,8 +9,8 @@
 // - While pods are placed, free room only shrinks, so the bit of a full node stays clear for the
 //   rest of the pass.  Only an attempt that is undone gives room back; then the bits that were
 //   cleared during that attempt are set again.
-// - The bit set has the bit of every node that fits, and every node whose bit is set is tested
-//   before it is returned.  So the bit set cannot change an answer. pod_scan.cc gives the proof.
+// - The bit of every node that fits is set, and every node whose bit is set is tested before it is
+//   returned.  So the bit set cannot change an answer.  pod_scan.cc gives the proof.
 // - Words without a set bit are skipped, 64 words at a time.
 // - Static verdicts (taints, affinity) are kept for each set of constraints until the catalog
 //   changes.  Nodes that differ only in their names share them.
@@ -19,9 +19,12 @@
 // index stays and so refers to another node.  The pointer starts at 0, so the first search starts
 // at index 1.
 //
-// Threads: not thread-safe.
-// Source:  cluster-autoscaler simulator/clustersnapshot/predicate/plugin_runner.go,
-//          RunFiltersUntilPassingNode with parallelism 1.
+// Cost:      a search visits nodes/64 words at worst, and tests the nodes whose bit is set.  The
+//            first search for a fit class in a pass also fills the words that it visits.
+// Threads:   not thread-safe.
+// Ownership: borrows the snapshot from BeginPass to EndPass; shares its catalog.
+// Source:    cluster-autoscaler simulator/clustersnapshot/predicate/plugin_runner.go,
+//            RunFiltersUntilPassingNode with parallelism 1.
 
 #ifndef EBB_ENGINE_PASS_POD_SCAN_H_
 #define EBB_ENGINE_PASS_POD_SCAN_H_
@@ -64,9 +67,9 @@ class PodScan {
     if (shape != run_.id) SetRun(shape);
   }
 
-  // Returns the next node, from the pointer on, that takes such a pod, and moves the pointer there.
-  // kNoNode: no node does, and the pointer stays.  The ghost and nodes with spec.unschedulable are
-  // skipped.
+  // Returns the next node, from the pointer on, that takes a pod of the run's shape, and moves the
+  // pointer there.  kNoNode: no node takes it, and the pointer stays.  The ghost and nodes with
+  // spec.unschedulable are skipped.
   NodeId FindNode() {
     // Most pods fit on a node of the same word as the pod before.
     EBB_DCHECK(RestIsSound());
@@ -81,7 +84,7 @@ class PodScan {
     return Search();
   }
 
-  // Evaluates every filter for one node, that of a hint.  Does not move the pointer.
+  // Evaluates every filter for one node, such as the node of a hint.  Does not move the pointer.
   // REQUIRES: IsOpen(node).
   [[nodiscard]] bool Fits(NodeId node);
 
@@ -108,8 +111,9 @@ class PodScan {
  private:
   friend class PassFork;  // Only PassFork may call the following, in step with the snapshot.
 
-  // Begins a pass over `snapshot`, which must live until EndPass.  EndPass needs the list of nodes
-  // as the pass left it.  `destinations`: the nodes that may take pods.
+  // Begins a pass over `snapshot`, which must live until EndPass.  Call EndPass before removed
+  // nodes are put back: it stores the pointer as an index into the nodes that are left.
+  // `destinations`: the nodes that may take pods.
   void BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations);
   void EndPass();
 
@@ -143,7 +147,7 @@ class PodScan {
 
   static constexpr PodShapeId kNoShape{~uint32_t{0}};
 
-  // Checks that pods of a shape need, because ShortCutsOf does not rule them out.
+  // What a search must check for pods of a shape, where ShortCutsOf does not allow to skip it.
   enum Trait : uint8_t {
     kKnown = 1,
     kMoreThanRequests = 2,  // A node with enough room may still be refused.
@@ -248,11 +252,11 @@ class PodScan {
   bool placed_since_fork_ = false;
   uint64_t pass_ = 0;  // The number of this pass.
   Run run_;
-  // Of the current search: how many nodes topology has refused so far, and the verdicts for whole
-  // domains, computed once there are kRefusalsMax refusals.  Fewer refusals spare tests of nodes;
-  // more avoid computing the verdicts for searches that end soon.  Measured only with other changes
-  // of its step (docs/performance.md, ColdPass/topology:5000: 46.7 to 34.5 ms); other values were
-  // not compared.
+  // For the current search: how many nodes topology has refused so far, and the verdicts for whole
+  // domains, which are computed once there are kRefusalsMax refusals.  A lower limit tests fewer
+  // nodes; a higher limit avoids computing the verdicts for searches that end soon.  Measured only
+  // with other changes of its step (docs/performance.md, ColdPass/topology:5000: 46.7 to 34.5 ms);
+  // other values were not compared.
   static constexpr uint32_t kRefusalsMax = 16;
   uint32_t refused_ = 0;
   TopologyWords topology_words_;

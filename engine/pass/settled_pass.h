@@ -44,8 +44,9 @@ class SettledPass {
   [[nodiscard]] bool HasSameInput(uint64_t state, const NodeGroups& groups,
                                   const PassInput& input) const;
 
-  // Whether the candidates that could not be removed a short while ago are the same as in the pass;
-  // `is_recent` says so of a node.  If HasSameInput holds too, a new pass would give the same plan.
+  // Whether the same candidates count as recently unremovable as in the pass; `is_recent(node)`
+  // returns whether a node counts as such now.  If HasSameInput is true too, a new pass would give
+  // the same plan.
   template <typename IsRecent>
   [[nodiscard]] bool SameAreRecent(IsRecent&& is_recent) const {
     const std::span<const NodeId> candidates = input_.candidates;

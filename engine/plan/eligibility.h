@@ -1,6 +1,6 @@
 // Eligibility: whether a node may be considered for removal at all.
 //
-// Cost:    that of CalculateUtilization.
+// Cost:    that of CalculateUtilization (utilization.h).
 // Threads: pure functions.
 // Source:  cluster-autoscaler core/scaledown/eligibility.
 

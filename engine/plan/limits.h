@@ -35,8 +35,8 @@ class UnneededLimit {
   // Returns the limit of the new pass.
   //
   // Surprise: the interval is the smallest one since the process began.  With an unneeded time of 0
-  // the limit never exceeds twice the parallelism.  Two passes at the same time make the original
-  // divide by zero; here the limit is then bounded by its growth alone.
+  // the limit never exceeds twice the parallelism.  If two passes have the same time, the
+  // autoscaler divides by zero; here the limit is then bounded by its growth alone.
   size_t Next(int64_t now_s, size_t unneeded_before);
 
   [[nodiscard]] const State& state() const { return state_; }

@@ -71,7 +71,7 @@ struct NodeGroups {
   // By NodeId; empty: a node is ready if its conditions say so.
   std::vector<NotReadyReason> not_ready;
   // --max-node-startup-time: how long after its registration a node may take to become ready
-  // (node_standing.h). 0: no node counts as starting.
+  // (node_standing.h).  0: no node counts as starting.
   int64_t max_node_startup_time_s = 0;
   // True: a node that is not ready is kept for its unready time, as in rounds.  False, for a single
   // plan, which has no timers: young nodes that wait for their GPUs count as starting and are kept.

@@ -42,8 +42,8 @@ bool IsReady(const Catalog& catalog, const NodeGroups& groups, NodeId node);
 std::string WhyNotReady(const NodeGroups& groups, NodeId node);
 
 // Whether the node is still being set up at `now_s`.  True in these cases:
-//   - Karpenter says so: the node is not registered or not initialized.  A node of Karpenter that
-//     has neither label counts so while it is young;
+//   - Karpenter's labels and taints say so: the node is not registered or not initialized.  A node
+//     of Karpenter that has neither label counts as not initialized while it is young;
 //   - it is young and its conditions say that it is not ready;
 //   - it is young, NodeGroups::not_ready says that it is not ready, and either its group is scaling
 //     up, or it waits for its GPUs (kNoGpus) and no unready timer keeps it

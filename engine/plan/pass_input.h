@@ -9,6 +9,10 @@
 //     since the last round; the round determines the other fields of its pass itself.
 // Outside the engine a question refers to objects by name and owns its lists: PlanQuery
 // (planning/plan_query.h).
+//
+// Ownership: a PassInput borrows everything that its spans and pointers refer to, until the pass
+//            returns.
+// Errors:    Planner::Pass rejects a wrong PassInput (check_input.h).
 
 #ifndef EBB_ENGINE_PLAN_PASS_INPUT_H_
 #define EBB_ENGINE_PLAN_PASS_INPUT_H_
@@ -25,6 +29,8 @@
 
 namespace ebb {
 
+// The settings of a planner that are the same in every pass.  Thresholds are fractions of what a
+// node offers (utilization.h).
 struct PlannerOptions {
   // A node whose utilization exceeds this is kept.  A utilization equal to it is eligible.
   double scale_down_utilization_threshold = 0.5;
@@ -53,7 +59,8 @@ struct PassInput {
   const NodeSet* destinations = nullptr;  // Null: every node.
   // Nodes that are being deleted.  No pod is placed there, not even a pending one.
   std::span<const NodeId> in_deletion = {};
-  // At most this many nodes are found removable; nodes of atomic groups do not count.
+  // The pass ends once it has found this many removable nodes (limits.h).  Nodes of atomic groups
+  // do not count.
   size_t unneeded_limit = std::numeric_limits<size_t>::max();
   const Deadline* deadline = nullptr;  // Null: no time limit.
   PodOrder pod_order = PodOrder::kByPriority;
@@ -65,7 +72,7 @@ struct PassInput {
   size_t must_fit = 0;
   // Pods that are being evicted: their budgets are charged before the first candidate is judged.
   std::span<const PodId> evicting;
-  // At most this share of each workload's pods is evicted (workloads.h): above 0, at most 1. 1: no
+  // At most this share of each workload's pods is evicted (workloads.h): above 0, at most 1.  1: no
   // limit.
   double max_workload_share = 1;
 };

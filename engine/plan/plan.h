@@ -1,4 +1,10 @@
 // The decisions of one planner pass: plain data, by ids of the snapshot of the pass.
+//
+// Nodes, pods and budgets are ids of that snapshot's catalog; a plan owns no names.  It is a
+// sequence: each removal assumes that the removals before it are done.
+//
+// Threads: plain data.
+// Source:  cluster-autoscaler simulator.UnremovableReason.
 
 #ifndef EBB_ENGINE_PLAN_PLAN_H_
 #define EBB_ENGINE_PLAN_PLAN_H_
@@ -62,6 +68,7 @@ struct Move {
   NodeId to;
 };
 
+// A node that goes.  The other pods of the node, such as mirror pods, are in none of its lists.
 struct RemovableNode {
   NodeId node;
   std::vector<Move> moves;  // In the order in which the pods were placed.

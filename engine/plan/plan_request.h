@@ -1,5 +1,7 @@
 // PlanRequest: the input of a plan for a whole cluster (make_plan.h): the input of each of its
 // passes, and how passes become a plan.
+//
+// Ownership: borrows everything that its spans and pointers refer to, until the plan is made.
 
 #ifndef EBB_ENGINE_PLAN_PLAN_REQUEST_H_
 #define EBB_ENGINE_PLAN_PLAN_REQUEST_H_
@@ -36,7 +38,8 @@ struct PlanRequest {
   // one node for each pod.  A suggestion that does not fit when its pod has to move is ignored.
   std::span<const Move> suggestions = {};
   DeletionsInSnapshot deletions = DeletionsInSnapshot::kPlanBeside;
-  // By place in `pass.evicting`: the node that the pod leaves.  Does not influence decisions.
+  // Parallel to `pass.evicting`: the node that each of these pods leaves.  Does not influence
+  // decisions.
   std::span<const NodeId> evicted_from = {};
   const Deadline* verification_ends = nullptr;  // Null: no time limit.
   // False: the plan is returned without verification.  Verifying costs about as much as a pass.

@@ -56,7 +56,7 @@ class Cooldowns {
   // Whether deletions are held back at `now_s`.  Always false with scale_down_delay_type_local.
   [[nodiscard]] bool Active(int64_t now_s) const;
   // The event that holds back deletions at `now_s`, and until when.  If there are several, the one
-  // that lasts longest. nullopt: Active() is false.
+  // that lasts longest.  nullopt: Active() is false.
   struct Hold {
     ScaleEventKind kind;
     int64_t at_s;

@@ -2,7 +2,7 @@
 //
 //   ScaleDown scale_down(options);
 //   absl::StatusOr<RoundResult> result = scale_down.Round(snapshot, groups, input);
-//   // taint and delete result->start, then call again with the status of that
+//   // Taint and delete result->start.  Then call again, with the status of these deletions.
 //
 // A round first updates the state to the newest snapshot: which nodes are unneeded and since when,
 // which could not be removed, which are being deleted, which pods were evicted and not replaced
@@ -29,15 +29,17 @@
 // Each round may have a new snapshot, but all snapshots must share one Symbols, because the state
 // refers to names by its ids.
 //
-// Errors:  InvalidArgument for input that fails a check of check_input.h; then nothing has changed.
-//          Oddities of the cluster that are not errors of the call are lines of RoundResult::log.
-//          ScaleDownStatus::kError is a bug of ebb.
-// Units:   seconds since the Unix epoch.
-// Cost:    one planner pass, and O(nodes).  If deletions start, the verification costs about as
-//          much as a pass without memory.
-// Threads: not thread-safe.
-// Source:  cluster-autoscaler core/static_autoscaler.go scaleDown and
-//          core/scaledown/planner; the parallel drain proposal where it is stricter.
+// Errors:    InvalidArgument for input that fails a check of check_input.h; then nothing has
+//            changed.  Oddities of the cluster that are not errors of the call are lines of
+//            RoundResult::log.  ScaleDownStatus::kError is a bug of ebb.
+// Ownership: a round borrows its arguments until it returns.  The ids in a RoundResult are those of
+//            the round's snapshot.
+// Units:     seconds since the Unix epoch.
+// Cost:      one planner pass, and O(nodes).  If deletions start, the verification costs about as
+//            much as a pass without memory.
+// Threads:   not thread-safe.
+// Source:    cluster-autoscaler core/static_autoscaler.go scaleDown and core/scaledown/planner; the
+//            parallel drain proposal where it is stricter.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_ROUND_H_
 #define EBB_ENGINE_SCALE_DOWN_ROUND_H_
@@ -86,15 +88,16 @@ struct ScaleDownOptions {
   DeletionBudgets budgets;
   CooldownOptions cooldown;
 
-  // The cluster is unhealthy, and nothing is deleted, if more nodes are not ready than both limits.
+  // The cluster is unhealthy, and nothing is deleted, if the number of nodes that are not ready
+  // exceeds both limits.
   int64_t ok_total_unready_count = 3;
   double max_total_unready_percentage = 45;
   // A node that is not ready and younger than this counts as starting, not as unready.
   int64_t max_node_startup_time_s = 900;
 
-  // A round whose time is further than this from that of the last round waits (kClockJumped).  A
-  // larger value allows longer pauses between rounds, but a wrong clock can be off by as much
-  // unnoticed. 0: every time is accepted; a time before the last round's is replaced by it.  Not
+  // A round waits (kClockJumped) if its time is further than this from that of the last round.  A
+  // larger value allows longer pauses between rounds, but a clock that is wrong by less is not
+  // noticed.  0: every time is accepted; a time before the last round's is replaced by it.  Not
   // tuned: an hour is far above the interval of rounds.
   int64_t clock_jump_max_s = 3600;
 
@@ -104,7 +107,7 @@ struct ScaleDownOptions {
   // taint's time.  0: taints are ignored.
   int64_t node_deletion_candidate_ttl_s = 0;
 
-  // An evicted pod that its owner has not replaced is put back for this long. 0: never, as in the
+  // An evicted pod that its owner has not replaced is put back for this long.  0: never, as in the
   // autoscaler.
   int64_t recent_eviction_ttl_s = 120;
   DisplacedPods displaced_pods = DisplacedPods::kMustFit;
@@ -177,13 +180,13 @@ struct RoundResult {
   SoftTaints soft_taints;
   std::vector<GroupCounts> groups;  // By GroupId.
   std::vector<NodeId> needed;       // Nodes of groups that are neither unneeded nor in deletion.
-  // The number of pods of nodes in deletion and of pods put back after an eviction, and how many of
-  // them found room.
+  // The number of displaced pods, and how many of them found room.  Displaced pods are those of
+  // nodes in deletion and those put back after an eviction (displaced.h).
   size_t displaced = 0;
   size_t displaced_placed = 0;
 
-  // Of the candidates that the pass did not reach (plan.skipped), because of a deadline or the
-  // unneeded limit: the one that has waited longest, and the time since it was first skipped.
+  // The candidate that has waited longest among those that the pass did not reach (plan.skipped)
+  // because of a deadline or the unneeded limit, and the time since it was first skipped.
   NodeId longest_skipped = kNoNode;
   int64_t longest_skipped_s = 0;
   // A summary of plan.keep.

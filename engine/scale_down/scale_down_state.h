@@ -1,5 +1,9 @@
-// ScaleDownState: the state of ScaleDown (round.h) that must survive a restart, as text and times.
-// Lists are sorted, so that equal states have equal bytes.
+// ScaleDownState: the state of ScaleDown (round.h) that must survive a restart, as text and times
+// (seconds since the Unix epoch).  It owns its data and uses no ids, so that it can be stored
+// (state_store.h).
+//
+// Equal states have equal bytes: every list is sorted, except `skipped`, whose order is part of the
+// state.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_SCALE_DOWN_STATE_H_
 #define EBB_ENGINE_SCALE_DOWN_SCALE_DOWN_STATE_H_
@@ -31,8 +35,8 @@ struct ScaleDownState {
   UnneededLimit::State limit;
   std::vector<UnneededTimers::Timer> timers;
   std::vector<SkippedNode> skipped;  // In the order in which they are tried next.
-  bool resume = false;        // Whether they are tried first, because a deadline cut the pass.
-  ActuationStatus actuation;  // Including the evictions that still count.
+  bool resume = false;               // Whether `skipped` is tried first: a deadline cut the pass.
+  ActuationStatus actuation;         // Including the evictions that still count.
   std::vector<StartedDeletions::Deletion> started;
   std::vector<Cooldowns::Last> cooldowns;
   PlannerMemory planner;

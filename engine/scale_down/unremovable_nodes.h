@@ -34,7 +34,7 @@ struct UnremovableNodes {
   size_t nodes = 0;
   std::vector<OfReason> reasons = {};  // By number of nodes, largest first; ties by reason.
   // The number of these nodes that are not tried again before some time, and the earliest and
-  // latest of these times, Unix seconds. 0: no such node.
+  // latest of these times, Unix seconds.  0: no such node.
   size_t remembered = 0;
   int64_t first_recheck_s = 0;
   int64_t last_recheck_s = 0;

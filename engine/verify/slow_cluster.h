@@ -11,9 +11,10 @@
 // are added and removed: what the pods of a node take, and how many pods of a topology term are in
 // each domain.  The tallies are simple counts of this class.
 //
-// Cost:      WhyNot is O(requests + ports + topology terms) if the node and the terms were asked
-//            about before, as were the nodes of each set of inclusion policies.  The first time it
-//            is also O(pods of the node) and O(shapes that may match + their pods).
+// Cost:      WhyNot is O(requests + ports + topology terms) if an earlier call has used the node,
+//            the terms and their inclusion policies (nodeAffinityPolicy, nodeTaintsPolicy).  The
+//            first use of a node adds O(pods of the node).  The first use of a term adds O(shapes
+//            that may match + their pods).
 //            Add and Remove are O(requests + tallied terms that count the pod).
 //            Memory O(nodes + pods + matches).
 // Threads:   one at a time: WhyNot updates its tallies.
@@ -67,8 +68,8 @@ class SlowCluster {
   // Empty: it may run there.
   [[nodiscard]] std::string WhyNot(PodId pod, NodeId node);
   // Whether the pod, which has a constraint that is not understood, might run on the node, judging
-  // by its static constraints and its requests.  False for a pod with storage, because whether its
-  // claims allow the node is not known here.
+  // by its static constraints and its requests.  False for a pod with storage: this class cannot
+  // tell which nodes its claims allow.
   [[nodiscard]] bool MayRunAsFarAsUnderstood(PodId pod, NodeId node);
 
  private:
@@ -105,8 +106,8 @@ class SlowCluster {
     }
   };
 
-  // What pods of a shape request and are charged of the fixed resources, and which checks they
-  // need.
+  // The fixed resources that pods of a shape request (fit) and are charged (charge), and which
+  // checks the pods need.
   struct Needs {
     std::array<int64_t, kFixedResources> fit{};
     std::array<int64_t, kFixedResources> charge{};
@@ -118,7 +119,7 @@ class SlowCluster {
     bool terms = false;  // Has affinity or anti-affinity terms.
   };
 
-  // What the pods of one node leave of it.
+  // What is left of a node beside its pods.
   struct Load {
     std::array<__int128, kFixedResources> left{};  // Of the fixed resources.
     int64_t slots = 0;                             // How many pods the node may run.

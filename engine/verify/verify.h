@@ -10,10 +10,10 @@
 // cluster, is allowed, and passes every filter at that point of the plan's order.  No other pod
 // moves.  No more pods of a workload are evicted than its share (max_workload_share).
 //
-// Shared with the planner are functions that read one pod, claim or node and keep no state, so that
+// The planner shares only functions that read one pod, claim or node and keep no state, so that
 // they cannot depend on the state that is replayed:
 // - The drainability rules: ApplyDrainRules, but not the planner's DrainRules.  The PdbTracker that
-//   ApplyDrainRules asks is never charged; the verifier counts what the plan spends.
+//   ApplyDrainRules reads is never charged; the verifier counts what the plan spends.
 // - The storage filters.
 // - GpuOf (utilization.h): which of a node's resources is its GPU.
 // Tests compare the rules and the storage filters with slow twins

@@ -5,8 +5,12 @@
 // Fields and objects that the import ignored are not in the file.
 //
 // Checksums (XXH3-64, one per chunk, each chained to the one before) cover every byte, so that a
-// file in which any bit has changed is rejected.  A chunk's checksum is verified before its
-// objects are handed over.
+// file in which any bit has changed is rejected.  A chunk's checksum is verified before the sink
+// receives its objects.
+//
+// Errors:  InvalidArgument, naming the file: it is truncated, damaged or of an unknown version, or
+//          a text is not UTF-8.  Errors of the sink keep their code.
+// Threads: calls with different sinks may run at once.
 
 #ifndef EBB_SNAPSHOT_FORMATS_BINARY_SNAPSHOT_H_
 #define EBB_SNAPSHOT_FORMATS_BINARY_SNAPSHOT_H_
@@ -32,8 +36,7 @@ enum class SnapshotVersions : uint8_t {
   kUncheckedToo,  // Also version 1, for bytes whose integrity is ensured elsewhere.
 };
 
-// Reads a whole file.  `name` is the file's name in errors: truncated, damaged, of an unknown
-// version, a text that is not UTF-8.
+// Reads a whole file.  `name` is the file's name in errors.
 // Cost: one copy of each distinct text; the rest is decoded chunk by chunk.
 absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
                                 ImportStats& stats,
@@ -75,8 +78,8 @@ class BinarySnapshotWriter : public ObjectSink {
   int64_t heartbeat_time_ = 0;
 };
 
-// Packs one object for keeping it in memory: encoded as in a chunk of a file, without checksum.
-// Equal objects give equal bytes.
+// Packs one object, to keep it in memory.  The bytes are those of a chunk of a file, without a
+// checksum.  Equal objects give equal bytes.
 std::string PackObject(const objects::ObjectRef& object);
 
 // An object decoded from PackObject()'s bytes.  REQUIRES: `packed` was returned by PackObject();

@@ -1,7 +1,7 @@
-// ObjectFields turns the fields of one Kubernetes object into a struct of objects.h.  It reads
-// each field of Kubernetes for all forms: its parameter Fields walks the bytes, as JsonFields
-// (json_fields.h) or ProtoFields (proto_fields.h) does.  So one place defines what is read, what is
-// harmless and what makes a pod "not understood".
+// ObjectFields turns the fields of one Kubernetes object into a struct of objects.h.  The code that
+// reads a field is the same for every form (JSON, protobuf): the parameter Fields walks the bytes,
+// as JsonFields (json_fields.h) or ProtoFields (proto_fields.h) does.  So one place defines what is
+// read, what is harmless and what makes a pod "not understood".
 //
 // Only the .cc files of the two readers (object_reader.cc, object_protobuf.cc) include this file.
 // Each gets its own copy of these functions, which the compiler optimizes for its Fields.
@@ -9,8 +9,10 @@
 // To read another kind: write a Read function, add a line to the table kKinds, and add the field
 // numbers to wire/kubernetes.proto.
 //
-// Rule: fields and defaults of k8s.io/api core/v1, apps/v1, batch/v1, policy/v1, storage/v1,
-//       resource/v1; amounts follow resource.Quantity.
+// Errors:    a wrong field is reported with its path and what was expected (field_problem.h).
+// Threads:   not thread-safe.
+// Source:    fields and defaults of k8s.io/api core/v1, apps/v1, batch/v1, policy/v1, storage/v1,
+//            resource/v1; amounts follow resource.Quantity.
 
 #ifndef EBB_SNAPSHOT_FORMATS_OBJECT_FIELDS_H_
 #define EBB_SNAPSHOT_FORMATS_OBJECT_FIELDS_H_

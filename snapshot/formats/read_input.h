@@ -2,9 +2,9 @@
 //
 // An input is the path of a file, the path of a folder (every *.json, *.yaml, *.yml, *.pb, *.gz,
 // *.tar and *.tgz in it and its subfolders, ordered by path), or "-" for standard input.
-// The content of a file decides its form, mostly independent of its name: gzip (whose content is
-// read in turn), ebb's binary snapshot (binary_snapshot.h), JSON (read_json.h), YAML (read_yaml.h)
-// or a tar archive (tar_archive.h), which is read like a folder.
+// The form of a file is recognized by its content; its name hardly matters.  Forms are gzip (whose
+// content is read in turn), ebb's binary snapshot (binary_snapshot.h), JSON (read_json.h), YAML
+// (read_yaml.h) and a tar archive (tar_archive.h), which is read like a folder.
 //
 // Folders: folders often contain other files too (`kubectl cluster-info dump`, must-gather).
 //          A file without Kubernetes objects is counted and skipped.  A file that is broken or
@@ -18,13 +18,13 @@
 // Errors: one line naming the file, the object and the field:
 //           pods.json: Pod default/web-0: spec.containers[2].resources.requests.cpu:
 //           "4x" is not a quantity
-//         A missing file is NotFound.  An input beyond InputLimits or beyond the memory is
-//         ResourceExhausted.  The sink's errors keep their code.  All other errors, also that a
-//         file was modified while it was read, are InvalidArgument.  Objects before the error
-//         have been handed over already.
-// Memory: a text is held in memory as a whole while it is read.  Only a plain file larger than
-//         three quarters of the memory is mapped instead; it must not be truncated meanwhile
-//         (SIGBUS).  InputLimits bounds both.
+//         A missing file is NotFound.  An input beyond InputLimits or larger than the memory is
+//         ResourceExhausted.  The sink's errors keep their code.  All other errors are
+//         InvalidArgument, including that of a file that was modified while it was read.  The sink
+//         has already received the objects before the error.
+// Memory: the content of a file is held in memory as a whole while it is read.  Only a plain file
+//         larger than three quarters of the memory is mapped instead; it must not be truncated
+//         meanwhile (SIGBUS).  InputLimits bounds both.
 // Threads: long JSON lists are read by as many threads as `parallelism` has.  The sink is called
 //         on the caller's thread, in order, and receives the same calls at any number of
 //         threads.  Calls with different sinks may run at once.

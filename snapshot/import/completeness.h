@@ -23,13 +23,15 @@
 // (object_content.h), they count as one object: must-gather writes a pod into its list and into a
 // file of its own.  Otherwise they contradict each other and the input is rejected, whatever the
 // flags: different UIDs come from two clusters or two moments; different content comes from two
-// moments, or from an editor if the resourceVersion is the same.  There is one exception: a dump
-// may have one version in a list and another version alone.  Then the newer version is used; the
-// inputs may have to be read again for that.  Objects without a resourceVersion, as ebb writes
-// them, are passed to the sink, which may reject the second one.
+// moments, or from an editor if the resourceVersion is the same.  There is one exception: one dump
+// may have an object once in a list and once by itself, in two versions.  Then the newer version is
+// used; the inputs may have to be read again for that.  Objects without a resourceVersion, as ebb
+// writes them, are passed to the sink, which may reject the second one.
 //
-// Cost:    for each object with a resourceVersion some 100 bytes and a hash of its content; one
-//          or two names for each controller that has pods, each claim and each bound volume.
+// Errors:  those of the readers and the sink; InvalidArgument for objects that contradict each
+//          other.
+// Cost:    for each object with a resourceVersion some 100 bytes and a hash of its content; one or
+//          two names for each controller that has pods, each claim and each bound volume.
 // Threads: one thread at a time.
 
 #ifndef EBB_SNAPSHOT_IMPORT_COMPLETENESS_H_
@@ -72,9 +74,9 @@ class InputCensus : public ObjectSink {
   explicit InputCensus(int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff)
       : expendable_pods_priority_cutoff_(expendable_pods_priority_cutoff) {}
 
-  // Reads all of `inputs` (read_input.h) into `to`.  If MustReadAgain() is true afterwards, an
-  // object was handed over before a newer version of it was read.  Then drop everything and call
-  // Read() again; the second call skips the older version.  LoadNewest() below does that.
+  // Reads all of `inputs` (read_input.h) into `to`.  If MustReadAgain() is true afterwards, `to`
+  // received an object before a newer version of it was read.  Then drop everything and call Read()
+  // again; the second call skips the older version.  LoadNewest() below does that.
   absl::Status Read(std::span<const std::string> inputs, ObjectSink& to, ImportStats& stats,
                     const Parallelism& parallelism = Parallelism::One(),
                     const InputLimits& limits = {}, ReadAgain again = ReadAgain::kIfNeeded);
@@ -86,8 +88,8 @@ class InputCensus : public ObjectSink {
                     const InputLimits& limits = {});
 
   // Records objects from memory, each of which comes once: `give` passes them to the sink that it
-  // receives.  Not known here are whether an object was in a list, and which lists were empty.
-  // Controllers and pods need not be of exactly the same moment.  So more pods may be missing
+  // receives.  Such objects do not show whether they were in a list, nor which lists were empty,
+  // and controllers and pods need not be of exactly the same moment.  So more pods may be missing
   // before there is a warning.
   absl::Status Look(const std::function<absl::Status(ObjectSink&)>& give, ObjectSink& to);
 

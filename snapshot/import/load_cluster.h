@@ -15,11 +15,11 @@
 //     is often a mistake.
 //
 // Errors:  those of SnapshotBuilder.
-// Doubt:   what the input seems to lack is added to LoadedCluster.warnings (completeness.h).  If
-//          pods must be missing, loading ends with an error (incomplete.h).
-//          A pod that selects namespaces by labels keeps its node if the answer depends on
-//          a namespace that is not in the input.  Only the label kubernetes.io/metadata.name of
-//          such a namespace is known: its value is the namespace's name.
+// Gaps:    what the input seems to lack is added to LoadedCluster.warnings (completeness.h).  If
+//          pods must be missing, loading ends with an error (incomplete.h).  A pod that selects
+//          namespaces by labels keeps its node if the answer depends on a namespace that is not in
+//          the input.  Only one label of such a namespace is known: kubernetes.io/metadata.name,
+//          whose value is the namespace's name.
 // Threads: one thread at a time.
 
 #ifndef EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
@@ -98,15 +98,16 @@ struct LoadedCluster {
   InputSource source = InputSource::kDump;
 };
 
-// Errors: the cluster has no nodes, or none of its nodes has a pod while pods are on other nodes.
+// Errors: InvalidArgument: the cluster has no nodes, or none of its nodes has a pod while pods are
+// on other nodes.
 // Reads `snapshot` and `counts`.
 absl::Status CheckNodesAndPods(const LoadedCluster& cluster);
 
 // Appends warnings about files that could not be read or whose objects do not have a kind.
 void WarnOfFiles(const ImportStats& input, bool assume_complete,
                  std::vector<InputWarning>& warnings);
-// Errors: that of the first file that seems to hold objects which ebb needs and cannot read.  For
-// callers that do not pass on warnings.
+// Errors: InvalidArgument: a file that seems to hold objects which ebb needs cannot be read; the
+// message is that of the first such file.  For callers that do not pass on warnings.
 absl::Status CheckAllFilesRead(const ImportStats& input);
 
 // The last step of loading: fills `cluster.warnings` and `cluster.counts`.

@@ -2,7 +2,7 @@
 // keeps them.
 //
 // Cost:    a look-up hashes two names; an object takes its packed bytes and about 90 more.
-// Threads: none.
+// Threads: not thread-safe.
 
 #ifndef EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_
 #define EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_

@@ -138,7 +138,7 @@ class LiveBranch {
   LiveBranch& operator=(LiveBranch&& other) noexcept;
   ~LiveBranch();
 
-  // The same as LiveSnapshot's functions.
+  // As the functions of LiveSnapshot with these names, at the time of Branch().
   [[nodiscard]] ClusterSnapshot& Snapshot() { return snapshot_; }
   [[nodiscard]] const std::vector<PodId>& Pending() const { return pending_; }
   [[nodiscard]] size_t PodsOnUnknownNodes() const { return pods_on_unknown_nodes_; }

@@ -1,14 +1,11 @@
 // VisitFields: the fields of each struct of objects.h and storage_objects.h, from one table.
 //
 // Code that handles all fields of an object alike (hashes, prints, resets) visits the table and
-// names no field:
-//
-//   VisitFields(pod, [&](Text name, const auto& field) { ... });
-//
-// calls the function for each member, in the order of declaration, with the member's name
-// ("node_name").  A member that is a struct, a list or an optional is passed as it is; the
-// function calls VisitFields for a struct within (see HasFields).  KeyValues and ResourceList
-// represent maps: the order of their entries has no meaning.  The order of other lists may have.
+// names no field.  VisitFields(object, visit) calls visit(name, member) for each member, in the
+// order of declaration, with the member's name ("node_name").  A member that is a struct, a list or
+// an optional is passed as it is; `visit` calls VisitFields for a struct within (see HasFields).
+// KeyValues and ResourceList represent maps: the order of their entries has no meaning.  The order
+// of other lists may have one.
 //
 // Complete: a new member of a struct does not compile until it is in the struct's row.  A row
 //           becomes a structured binding, `auto& [key, value, effect] = taint`, and the language
@@ -17,7 +14,7 @@
 //           order of declaration.  No compiler checks the order; a wrong one only swaps names.
 //           A struct without a row does not compile where a visitor reaches it.
 // Cost:     the calls are expanded at compile time; names are constants.
-// Threads:  pure.
+// Threads:  pure functions.
 
 #ifndef EBB_SNAPSHOT_OBJECTS_VISIT_FIELDS_H_
 #define EBB_SNAPSHOT_OBJECTS_VISIT_FIELDS_H_
