@@ -483,7 +483,7 @@ void AddClockAndTaintRows(int64_t& clock_jump_max_s, int64_t& soft_taint_count,
                 .place = 13},
        .about = OptionAbout::kRounds,
        .decides = "a round whose time is further from the last one's waits; 0: every time "
-                  "is believed"});
+                  "is accepted"});
   rows.Count("maxBulkSoftTaintCount", soft_taint_count,
              {.flag = {.name = "max-bulk-soft-taint-count",
                        .help = "Soft taints changed in a round",

@@ -912,7 +912,7 @@ TEST_F(CliTest, ANameInNodesThatNoGroupHasIsAnError) {
 TEST_F(CliTest, FlagsThatOnlyRoundsUseAreNotedInOneLine) {
   EXPECT_THAT(
       Plan({"--scale-down-unneeded-time=1m", "--cores-total=4:100"}).err,
-      HasSubstr("ebb: note: without --state these do not count: --scale-down-unneeded-time, "
+      HasSubstr("ebb: note: these flags have no effect without --state: --scale-down-unneeded-time, "
                 "--cores-total\n"));
 }
 
@@ -1111,7 +1111,7 @@ TEST_F(CliTest, FlagsThatOnlyRoundsUseAreNotedWithAWhatIf) {
   const std::string file = (dir_ / "w.yaml").string();
   std::ofstream(file) << "options: {max-evictions: 1}\n";
   EXPECT_THAT(Plan({"--scale-down-unneeded-time=1m", "--what-if", file}).err,
-              HasSubstr("note: without --state these do not count: --scale-down-unneeded-time"));
+              HasSubstr("note: these flags have no effect without --state: --scale-down-unneeded-time"));
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ TEST_F(ListenerTest, ARefusedStartLeavesNoLock) {
   const int file = open(path_.c_str(), O_CREAT | O_WRONLY, 0600);
   ASSERT_GE(file, 0);
   close(file);
-  EXPECT_THAT(Why(path_), HasSubstr("no socket"));
+  EXPECT_THAT(Why(path_), HasSubstr("is not a socket"));
   EXPECT_NE(access((path_ + ".lock").c_str(), F_OK), 0);
   ASSERT_EQ(unlink(path_.c_str()), 0);
   EXPECT_TRUE(Listener::Open({.path = path_}).ok());
@@ -168,7 +168,7 @@ TEST_F(ListenerTest, WrongPathsAreErrors) {
   EXPECT_THAT(Why(folder_.File(std::string(120, 'x'))), HasSubstr("too long"));
   EXPECT_THAT(Why(folder_.File("missing/e.sock")), HasSubstr("folder"));
   std::ofstream(folder_.File("file")) << "x";
-  EXPECT_THAT(Why(folder_.File("file")), HasSubstr("no socket"));
+  EXPECT_THAT(Why(folder_.File("file")), HasSubstr("is not a socket"));
   EXPECT_THAT(Why(folder_.File("file/e.sock")), HasSubstr("folder"));
   EXPECT_THAT(Why(std::string("a\0b", 3)), HasSubstr("zero byte"));
 }

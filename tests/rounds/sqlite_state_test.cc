@@ -876,7 +876,7 @@ TEST_F(SqliteStateTest, CountersThatAreNotThoseThatWereSavedAreRefused) {
     const std::string before = Bytes();
     const auto loaded = Open()->Load();
     ASSERT_FALSE(loaded.ok()) << change;
-    EXPECT_NE(loaded.status().message().find("the counters are not"), std::string::npos);
+    EXPECT_NE(loaded.status().message().find("the counters do not match"), std::string::npos);
     EXPECT_FALSE(Open()->Count({"total", "label", -1, 1}).ok()) << change;
     EXPECT_EQ(Bytes(), before) << change;
   }

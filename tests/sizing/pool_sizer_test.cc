@@ -496,7 +496,7 @@ TEST_F(PoolSizerTest, AnUnknownGroupIsAFailureWithAdvice) {
   pools_[0].nodes = {{"pool", "nobody"}};
   policy_->delta = 1;
   LetPass(10);
-  EXPECT_THAT(log_, Contains(HasSubstr("give the pool a `group`")));
+  EXPECT_THAT(log_, Contains(HasSubstr("set `group` of the pool")));
 }
 
 TEST_F(PoolSizerTest, ThePoolsSizeCountsOnlyItsOwnNodesIfItsGroupHasOthers) {
@@ -518,7 +518,7 @@ TEST_F(PoolSizerTest, AGroupThatIsNotThePoolsAloneDoesNotGrow) {
   EXPECT_EQ(cluster_->nodes(), 6u);
   EXPECT_EQ(Memory().failures, 0);
   const auto is_reported = [](const std::string& line) {
-    return line.find("group group is not its alone") != std::string::npos;
+    return line.find("group group is shared with") != std::string::npos;
   };
   EXPECT_EQ(std::ranges::count_if(log_, is_reported), 1);
 }

@@ -2210,7 +2210,7 @@ class RoundTest(RoundBase):
     def test_flags_that_count_only_in_rounds_are_warned_about_without_a_state(self):
         dump = self.dump(SMALL)
         err = self.ebb("plan", dump, "--scale-down-unneeded-time", "5m")[1]
-        self.assertIn("without --state these do not count: --scale-down-unneeded-time", err)
+        self.assertIn("these flags have no effect without --state: --scale-down-unneeded-time", err)
         for flag in ["--record", "--metrics", "--events"]:
             self.assertIn("--state", self.ebb("plan", dump, flag, self.path("x"), code=2)[1])
         self.assertIn("--explain",
@@ -2583,7 +2583,7 @@ class ConcurrentRoundsTest(RoundBase):
                      at(601 + i), "--assume-complete", "-o", "json", *more],
                     stdout=full, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(f"round {i + 2} was made and is in the state", done.stderr)
+            self.assertIn(f"round {i + 2} was made and saved", done.stderr)
         self.assertTrue(os.path.exists(self.path("m.prom")))
         again = self.round(603)
         self.assertEqual(again["round"], 4)
@@ -3225,7 +3225,7 @@ class WatchTest(EbbTest):
         names = ("--watch-file", events, "-o", "name", *self.WHOLE)
         out, err = self.ebb("plan", *names, code=1)
         self.assertEqual(out, "")
-        self.assertIn("4 events of the watch could not be taken", err)
+        self.assertIn("4 events of the watch could not be applied", err)
         self.assertEqual(self.ebb("plan", *names, "--allow-incomplete")[0],
                          "".join(f"node/{each['node']}\n" for each in want["remove"]))
 

@@ -60,7 +60,7 @@ TEST(RunCommandTest, FlagsThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(why({"--actuator", "unix:p"}), HasSubstr("or --actuator with --server or --socket"));
   EXPECT_THAT(why({"--server", "unix:e"}), HasSubstr("pass --actuator unix:PATH, or --dry-run"));
   EXPECT_THAT(why({"--socket", "e", "--actuator", "unix:p"}),
-              HasSubstr("pass --state FILE or --state-folder DIR too"));
+              HasSubstr("expected --state FILE or --state-folder DIR"));
   EXPECT_THAT(why({"--input", "x.json"}), HasSubstr("pass --dry-run too"));
   EXPECT_THAT(why({"--server", "unix:e", "--actuator", "unix:p", "--state", "s.db"}),
               HasSubstr("--state needs --socket: a daemon keeps the state"));
