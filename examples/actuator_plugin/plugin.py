@@ -20,8 +20,8 @@ import threading
 import time
 
 import grpc
-from service.wire import actuator_pb2 as wire
-from service.wire import actuator_pb2_grpc
+from wire import actuator_pb2 as wire
+from wire import actuator_pb2_grpc
 
 KEYS_MAX = 10_000
 RECENT_S = 120  # How long the status reports an eviction.

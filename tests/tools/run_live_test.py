@@ -34,10 +34,10 @@ subprocess.run(
      str(SOURCE / "wire/planner.proto"), str(SOURCE / "wire/actuator.proto")],
     check=True)
 sys.path.insert(0, STUBS.name)
-from service.wire import actuator_pb2 as plugin_pb  # noqa: E402
-from service.wire import actuator_pb2_grpc  # noqa: E402
-from service.wire import planner_pb2 as pb  # noqa: E402
-from service.wire import planner_pb2_grpc  # noqa: E402
+from wire import actuator_pb2 as plugin_pb  # noqa: E402
+from wire import actuator_pb2_grpc  # noqa: E402
+from wire import planner_pb2 as pb  # noqa: E402
+from wire import planner_pb2_grpc  # noqa: E402
 
 WAIT_S = 120  # For results that come soon; a machine may be slow.
 NODES = 4

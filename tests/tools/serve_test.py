@@ -39,8 +39,8 @@ subprocess.run(
      f"--plugin=protoc-gen-grpc={shutil.which('grpc_python_plugin')}",
      str(SOURCE / "wire/planner.proto")], check=True)
 sys.path.insert(0, STUBS.name)
-from service.wire import planner_pb2 as pb  # noqa: E402
-from service.wire import planner_pb2_grpc  # noqa: E402
+from wire import planner_pb2 as pb  # noqa: E402
+from wire import planner_pb2_grpc  # noqa: E402
 
 NOW = 1780315200
 WAIT_S = 60  # For results that come at once; a machine may be slow.
