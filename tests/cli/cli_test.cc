@@ -912,8 +912,9 @@ TEST_F(CliTest, ANameInNodesThatNoGroupHasIsAnError) {
 TEST_F(CliTest, FlagsThatOnlyRoundsUseAreNotedInOneLine) {
   EXPECT_THAT(
       Plan({"--scale-down-unneeded-time=1m", "--cores-total=4:100"}).err,
-      HasSubstr("ebb: note: these flags have no effect without --state: --scale-down-unneeded-time, "
-                "--cores-total\n"));
+      HasSubstr(
+          "ebb: note: these flags have no effect without --state: --scale-down-unneeded-time, "
+          "--cores-total\n"));
 }
 
 TEST_F(CliTest, TheTableOfFlagsIsSortedAndMatchesTheOptions) {
@@ -1110,8 +1111,9 @@ TEST(UnknownCommands, RoundsAreMadeByOthers) {
 TEST_F(CliTest, FlagsThatOnlyRoundsUseAreNotedWithAWhatIf) {
   const std::string file = (dir_ / "w.yaml").string();
   std::ofstream(file) << "options: {max-evictions: 1}\n";
-  EXPECT_THAT(Plan({"--scale-down-unneeded-time=1m", "--what-if", file}).err,
-              HasSubstr("note: these flags have no effect without --state: --scale-down-unneeded-time"));
+  EXPECT_THAT(
+      Plan({"--scale-down-unneeded-time=1m", "--what-if", file}).err,
+      HasSubstr("note: these flags have no effect without --state: --scale-down-unneeded-time"));
 }
 
 }  // namespace

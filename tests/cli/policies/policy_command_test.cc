@@ -146,7 +146,8 @@ TEST_F(PolicyCommandTest, FailsafeIsListedAndEnds) {
   const Ran wrong = Policy({"failsafe", "clear", "wed", "--state", state});
   EXPECT_EQ(wrong.code, 1);
   EXPECT_THAT(wrong.err, HasSubstr("no pool has the name wed; did you mean web?"));
-  EXPECT_EQ(Policy({"failsafe", "clear", "web", "--state", state}).out, "pool web: its failsafe has ended\n");
+  EXPECT_EQ(Policy({"failsafe", "clear", "web", "--state", state}).out,
+            "pool web: its failsafe has ended\n");
   EXPECT_EQ(Policy({"failsafe", "clear", "web", "--state", state}).out,
             "pool web is not in failsafe\n");
   EXPECT_THAT(Policy({"failsafe", "list", "--state", state}).out,
