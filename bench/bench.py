@@ -680,7 +680,7 @@ def run(options):
         print("\n".join([plain(n) for n in mine] + others))
         return
     if not mine and not others:
-        raise Failure(f"no row matches {options.filter!r}; --list tells their names")
+        raise Failure(f"no row matches {options.filter!r}; --list prints their names")
     exact = exactly(mine)
     where = machine()
     print(f"{where['cpu']}, {where['cores']} cores", file=sys.stderr)

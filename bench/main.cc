@@ -23,7 +23,7 @@ names of rows (--list); each row runs 5 times after a warm-up.
   --list               print the rows' names and end
   --snapshots A,B,...  clusters of the planner's rows: uniform:N, uniform:NxP (P pods a
                        node), mixed:N, company:N, topology:N, repelling:N, diverse:N,
-                       terms:P, excluding:P, budgets:P, claims:P (`ebb gen --help` tells what they
+                       terms:P, excluding:P, budgets:P, claims:P (`ebb gen --help` says what they
                        are; N nodes, P pods), openb, or files
   --snapshot FILE      a cluster of your own beside them: all that `ebb plan` reads;
                        may be given often
@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
   ebb::bench::RegisterLiveRows();
   ebb::bench::RegisterServeRows();
   if (benchmark::RunSpecifiedBenchmarks() == 0) {
-    return Fail("no row matches " + options.filter + "; --list tells their names");
+    return Fail("no row matches " + options.filter + "; --list prints their names");
   }
   return 0;
 }

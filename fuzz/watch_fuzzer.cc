@@ -13,7 +13,7 @@
 
 #include "fuzz/properties.h"
 #include "fuzz/reading.h"
-#include "snapshot/formats/watch_stream.h"
+#include "snapshot/import/watch_stream.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/live/change_batch.h"
 #include "snapshot/live/live_snapshot.h"

@@ -46,7 +46,7 @@ absl::StatusOr<PolicySignal> ReadPrometheusAnswer(std::string_view query, std::s
   }
   if (status != "success") {
     std::string_view why;
-    if (root["error"].get_string().get(why)) why = "it tells an error without a message";
+    if (root["error"].get_string().get(why)) why = "it reports an error without a message";
     return absl::FailedPreconditionError(
         fmt::format("Prometheus, query \"{}\": {}", Printable(query), PrintableLine(why)));
   }

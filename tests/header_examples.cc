@@ -106,7 +106,7 @@
 #include "sizing/usage_reader.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
-#include "snapshot/formats/watch_stream.h"
+#include "snapshot/import/watch_stream.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/live/change_batch.h"
@@ -211,7 +211,7 @@ TextId Names(Symbols& symbols) {
   return web;
 }
 
-// snapshot/formats/watch_stream.h
+// snapshot/import/watch_stream.h
 void Log(const absl::Status& status);
 void Carry(const WatchEvent& event);
 void Stream(std::string_view bytes) {

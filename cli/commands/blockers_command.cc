@@ -114,7 +114,7 @@ void BlockersCommand::AddTo(CLI::App& app) {
       ->type_name("FORMAT")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--limit", limit, "Try so many, those that keep most nodes first")
+  app.add_option("--limit", limit, "Try this many; those that keep most nodes come first")
       ->check(values::WholeNumber(1, 100'000))
       ->type_name("N")
       ->capture_default_str()

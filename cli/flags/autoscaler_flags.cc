@@ -168,7 +168,7 @@ constexpr AutoscalerFlag kOtherFlags[] = {
     Ignored("scale-from-unschedulable", FlagType::kSwitch),
     Ignored("scale-up-from-zero", FlagType::kSwitch),
     Ignored("scaleup-simulation-for-skipped-node-groups-enabled", FlagType::kSwitch),
-    Ignored("scan-interval", FlagType::kDuration, "whoever calls ebb says when"),
+    Ignored("scan-interval", FlagType::kDuration, "the caller decides when"),
     {"scheduler-config-file", FlagTreatment::kNotHonoured, FlagType::kText,
      "the filters are those of the default scheduler configuration"},
     Ignored("scheduler-verbosity", FlagType::kInt),

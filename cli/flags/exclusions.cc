@@ -9,39 +9,38 @@ namespace ebb {
 namespace {
 
 constexpr std::string_view kOwnOptions =
-    "a round decides by its own options, as the autoscaler's do, and looks for no other plan";
+    "a round follows the autoscaler's rules and does not search for another plan";
 constexpr std::string_view kOneSource =
-    "the daemon has a cluster of its own, and its feeder tells it what changes";
-constexpr std::string_view kAlone =
-    "each change is tried by itself, with a plan that is not searched for";
+    "the daemon already has a cluster, which its feeder keeps up to date";
+constexpr std::string_view kAlone = "each change is tried with a plain plan, without a search";
 constexpr std::string_view kNoFigures =
-    "neither an explanation nor a comparison has figures of the plan as a whole";
-constexpr std::string_view kOwnCluster = "a simulation makes a cluster of its own";
+    "explanations and comparisons do not show figures of the whole plan";
+constexpr std::string_view kOwnCluster = "a simulation generates its own cluster";
 constexpr std::string_view kReadsNothing = "a simulation reads no dump";
 constexpr std::string_view kDaemonsRounds = "the daemon makes the rounds, and does not search";
-constexpr std::string_view kDumpStays = "a dump is read once, and nothing in it can be changed";
-constexpr std::string_view kInRequests = "each request of standard input says that itself";
-constexpr std::string_view kOwnObjects = "each request of standard input has its own objects";
-constexpr std::string_view kSearchFlag = "it says how a search looks for a plan";
-constexpr std::string_view kTrialsFlag = "it says how trials of a plan are made";
-constexpr std::string_view kRoundFlag = "it is of rounds, which go on from a state";
-constexpr std::string_view kWatchFlag = "it says how events are read";
-constexpr std::string_view kDaemonFlag = "it says what to ask of a daemon";
-constexpr std::string_view kSimulationFlag = "it says what a simulation is like";
-constexpr std::string_view kLiveFlag = "it is of a cluster that is fed";
+constexpr std::string_view kDumpStays = "a dump is read once, and ebb cannot act on it";
+constexpr std::string_view kInRequests = "each request on standard input has these itself";
+constexpr std::string_view kOwnObjects = "each request on standard input has its own objects";
+constexpr std::string_view kSearchFlag = "it is a setting of the search";
+constexpr std::string_view kTrialsFlag = "it is a setting of trials";
+constexpr std::string_view kRoundFlag = "it applies to rounds, which continue from a state";
+constexpr std::string_view kWatchFlag = "it is a setting for reading events";
+constexpr std::string_view kDaemonFlag = "it is a setting for calls of a daemon";
+constexpr std::string_view kSimulationFlag = "it is a setting of the simulation";
+constexpr std::string_view kLiveFlag = "it applies to a cluster that a feeder keeps up to date";
 constexpr std::string_view kStateFlag = "a daemon keeps the state of its sessions itself";
-constexpr std::string_view kPoolsFlag = "it is what policies decide by";
-constexpr std::string_view kGenerated = "a recorded load takes the place of a generated one";
+constexpr std::string_view kPoolsFlag = "policies decide by it";
+constexpr std::string_view kGenerated = "a recorded load replaces a generated one";
 
 constexpr Exclusion kExclusions[] = {
     {"plan", "--state", "--server",
-     "a daemon keeps the state of its sessions itself; `ebb run --server` has it make rounds"},
+     "a daemon keeps the state of its sessions itself; `ebb run --server` asks it for rounds"},
     {"plan", "--state", "--watch-file",
-     "a round is made at its time, and not when a watch is quiet; `ebb run` makes them"},
+     "rounds are made at given times, not when a watch is quiet; `ebb run` makes them"},
     {"plan", "--state", "--explain",
-     "a round rests on the rounds before it, which an explanation cannot go back to"},
+     "a round depends on the rounds before it, which an explanation does not have"},
     {"plan", "--state", "--what-if",
-     "a round is kept in the state file, and a comparison makes plans that must not be"},
+     "a round is stored in the state file, and the plans of a comparison must not be"},
     {"plan", "--state", "--optimize", kOwnOptions},
     {"plan", "--state", "--bound", kOwnOptions},
     {"plan", "--state", "--seed", kOwnOptions},
@@ -52,12 +51,12 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--state", "--nominated-share", kOwnOptions},
     {"plan", "--server", "--watch-file", kOneSource},
     {"plan", "--what-if", "--explain",
-     "a comparison is of all nodes of two plans, and an explanation is of one plan"},
+     "a comparison shows all nodes of two plans, and an explanation belongs to one plan"},
     {"plan", "--counterfactual", "--optimize", kAlone},
     {"plan", "--counterfactual", "--robust", kAlone},
     {"plan", "--iterations", "--budget", "each of them ends the search"},
     {"plan", "--max-evictions", "--move-cost",
-     "a search has one of them to weigh moves: a limit or a price"},
+     "a search weighs moves by one of them: a limit or a price"},
     {"blockers", "--server", "--watch-file", kOneSource},
     {"frontier", "--server", "--watch-file", kOneSource},
     {"filter", "--server", "--watch-file", kOneSource},
@@ -68,10 +67,10 @@ constexpr Exclusion kExclusions[] = {
     {"run", "--simulate", "--socket", kOwnCluster},
     {"run", "--simulate", "--actuator", "a simulation carries out its deletions itself"},
     {"run", "--simulate", "--dry-run", "a simulation touches no real node"},
-    {"run", "--simulate", "--state", "a simulation begins without a past, and keeps no state"},
-    {"run", "--simulate", "--usage", "what pods use is read of a real cluster"},
-    {"run", "--simulate", "--log", "a simulation prints its result at its end, and no rounds"},
-    {"run", "--simulate", "--grace", "a simulation ends at its last hour, and not by a signal"},
+    {"run", "--simulate", "--state", "a simulation starts without a state and keeps none"},
+    {"run", "--simulate", "--usage", "usage of pods is read from a real cluster"},
+    {"run", "--simulate", "--log", "a simulation prints its result at the end, and no rounds"},
+    {"run", "--simulate", "--grace", "a simulation ends after its last hour, not at a signal"},
     {"run", "--simulate", "--strict", kReadsNothing},
     {"run", "--simulate", "--assume-complete", kReadsNothing},
     {"run", "--simulate", "--allow-incomplete", kReadsNothing},
@@ -85,7 +84,7 @@ constexpr Exclusion kExclusions[] = {
     {"run", "--optimize", "--server", kDaemonsRounds},
     {"run", "--optimize", "--socket", kDaemonsRounds},
     {"run", "--optimize", "--actuator", kDaemonsRounds},
-    {"run", "--state", "--state-folder", "each of them says where the state is"},
+    {"run", "--state", "--state-folder", "each of them names the place of the state"},
     {"filter", "--stdin", "INPUT", kOwnObjects},
     {"filter", "--stdin", "--server", kOwnObjects},
     {"filter", "--stdin", "--watch-file", kOwnObjects},
@@ -106,7 +105,11 @@ constexpr Exclusion kExclusions[] = {
 std::vector<Need> MakeNeeds() {
   const std::vector<std::string_view> questions = {"plan", "blockers", "frontier", "filter"};
   return {
-      {{"plan"}, "--counterfactual", "", {"--explain"}, "it is tried for nodes that are explained"},
+      {{"plan"},
+       "--counterfactual",
+       "",
+       {"--explain"},
+       "it applies to the nodes that are explained"},
       {{"plan"}, "--budget", "", {"--optimize"}, kSearchFlag},
       {{"plan"}, "--iterations", "", {"--optimize"}, kSearchFlag},
       {{"plan"}, "--objective", "", {"--optimize"}, kSearchFlag},
@@ -126,7 +129,7 @@ std::vector<Need> MakeNeeds() {
       {questions, "--session", "", {"--server"}, kDaemonFlag},
       {questions, "--wait", "", {"--server"}, kDaemonFlag},
       {questions, "--max-age", "", {"--server"}, kDaemonFlag},
-      {questions, "--max-input-bytes", "", {"INPUT"}, "it bounds what is read of INPUT"},
+      {questions, "--max-input-bytes", "", {"INPUT"}, "it limits what is read from INPUT"},
       {{"run"}, "--kind", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--hours", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--faults", "", {"--simulate"}, kSimulationFlag},
@@ -137,7 +140,7 @@ std::vector<Need> MakeNeeds() {
       {{"run"}, "--require-feed", "", {"--server", "--socket"}, kLiveFlag},
       {{"run"}, "--round-timeout", "", {"--server", "--socket"}, kLiveFlag},
       {{"run"}, "--metrics-address", "", {"--server", "--socket"}, kLiveFlag},
-      {{"run"}, "--threads", "", {"--socket"}, "it is of the daemon that ebb is then"},
+      {{"run"}, "--threads", "", {"--socket"}, "it applies to the daemon that ebb then is"},
       {{"run"}, "--state", "", {"--socket"}, kStateFlag},
       {{"run"}, "--state-folder", "", {"--socket"}, kStateFlag},
       {{"run"}, "--record", "", {"--state"}, kRoundFlag},
@@ -155,8 +158,12 @@ std::vector<Need> MakeNeeds() {
        "--drain-and-delete",
        "",
        {"--node"},
-       "a node is drained, and then deleted"},
-      {{"conformance"}, "--wait", "", {"--drain-and-delete"}, "it is for a drain and a deletion"},
+       "a test node is drained and then deleted"},
+      {{"conformance"},
+       "--wait",
+       "",
+       {"--drain-and-delete"},
+       "it limits the time of a drain and a deletion"},
   };
 }
 

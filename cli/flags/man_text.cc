@@ -24,9 +24,8 @@ constexpr ManFile kServeFiles[] = {
 
 constexpr ManText kTexts[] = {
     {"ebb",
-     "ebb tells which nodes of a Kubernetes cluster can be removed, all together, and on which of "
-     "the "
-     "nodes that stay each of their pods lands. It plans as Cluster Autoscaler plans, with the "
+     "ebb computes which nodes of a Kubernetes cluster can be removed together, and on which of "
+     "the remaining nodes each of their pods lands. It plans as Cluster Autoscaler plans, with the "
      "scheduler's own rules, and checks every plan with independent code before it is printed.\n"
      "\n"
      "ebb plan reads dumps that kubectl makes, without any network access. No command changes a "
@@ -98,7 +97,7 @@ constexpr ManText kTexts[] = {
      {}},
     {"ebb policy",
      "Reads a file of pools, each with a sizing policy of Clusterman, Escalator, Maestro or "
-     "Replicator, and tells how many nodes each pool should have.",
+     "Replicator, and prints how many nodes each pool should have.",
      {}},
     {"ebb policy schema",
      "Prints the JSON schema of the file of pools, with the keys of every policy.",
@@ -107,7 +106,7 @@ constexpr ManText kTexts[] = {
      "Prints a file with one pool, in which every key has its default or an example.",
      {}},
     {"ebb policy check",
-     "Reads the file as eval does, and tells the first thing that is wrong with file, line and "
+     "Reads the file as eval does, and reports the first error with file, line and "
      "key.",
      {}},
     {"ebb policy eval",
@@ -131,17 +130,17 @@ constexpr ManText kTexts[] = {
     {"ebb blockers",
      "Plans, and then changes whatever is the first obstacle of some node, one after the other: a "
      "budget, the pods of a workload, an annotation, the minimum of a group, the utilization "
-     "threshold. Each time the plan is made again, and the row tells how many more nodes go. A "
+     "threshold. Each time the plan is made again, and the row shows how many more nodes go. A "
      "node can have two obstacles, and nodes take each other's room: so nothing is counted that "
      "was not tried. No object is changed anywhere but in memory.",
      {}},
     {"ebb frontier",
-     "Searches for plans at several prices of a pod that is moved, and tells for each number of "
+     "Searches for plans at several prices of a pod that is moved, and shows for each number of "
      "pods evicted how many nodes go in the best of them, or, with --prices, what is saved. It "
      "is what was found in the time given, not what is possible.",
      {}},
     {"ebb compare",
-     "Reads two plans, as ebb plan -o json prints them, and tells which nodes go in one of them "
+     "Reads two plans, as ebb plan -o json prints them, and lists the nodes that go in one of them "
      "alone and why the other keeps them, how many pods move, and, where both were made with "
      "--prices, what is saved.",
      {}},
@@ -165,7 +164,7 @@ constexpr ManText kTexts[] = {
      "late or answers what cannot be costs a round, and nothing is deleted on doubt.\n"
      "\n"
      "With --simulate it runs over a cluster in memory, for days of virtual time in seconds, and "
-     "tells what scale-down saved and what it cost. The same load is simulated a second time "
+     "reports what scale-down saved and what it cost. The same load is simulated a second time "
      "without it.\n"
      "\n"
      "The same arguments give the same figures. The page of --report is one file that fetches "
@@ -175,7 +174,7 @@ constexpr ManText kTexts[] = {
      "(--input), and does nothing.",
      {}},
     {"ebb conformance",
-     "Tries out on an actuator plugin what the protocol asks of it, check by check, and tells "
+     "Tries out on an actuator plugin what the protocol asks of it, check by check, and reports "
      "which "
      "hold. Without --node it asks only for what must be refused. A node that is named is tainted "
      "and rolled back; with --drain-and-delete the first one is drained and deleted.\n"

@@ -95,8 +95,8 @@ void PrintPending(const wire::NodeExplanation& node, const Lines& lines) {
     names += (names.empty() ? "" : ", ") + Printable(place.pod()) + " on node " +
              Printable(place.node());
   }
-  const auto told = static_cast<uint64_t>(node.first_room_kept_size());
-  if (node.room_kept() > told) names += fmt::format(", {} more", node.room_kept() - told);
+  const auto listed = static_cast<uint64_t>(node.first_room_kept_size());
+  if (node.room_kept() > listed) names += fmt::format(", {} more", node.room_kept() - listed);
   lines.Say(fmt::format("Before any node goes, the plan keeps room for {}: {}.",
                         Count(node.room_kept(), "pending pod", "pending pods"), names));
 }

@@ -91,7 +91,7 @@ std::string_view TerminationText(std::string_view termination) {
       {Termination::kDeadline,
        "--scale-down-simulation-timeout ended the pass; more nodes may be able to go."},
       {Termination::kNoRoomForPending,
-       "Pods of nodes in deletion, or pods evicted lately, do not all find room, so no node "
+       "Pods of nodes in deletion, or recently evicted pods, do not all find room, so no node "
        "was judged."},
       {Termination::kRobust,
        "--robust shortened the plan: with the nodes that it leaves, pods might stay pending."},

@@ -44,7 +44,7 @@ namespace {
 struct Parts {
   LoopMetrics metrics;
   std::unique_ptr<Daemon> daemon;    // Null with --server.
-  std::unique_ptr<Sessions> nobody;  // For `pages`, which need one; has no sessions.
+  std::unique_ptr<Sessions> no_sessions;  // For `pages`, which need one; has no sessions.
   std::unique_ptr<HttpPages> pages;  // Metrics, if no daemon in this process serves them.
   std::unique_ptr<SessionCalls> calls;
   std::unique_ptr<RunPools> pools;  // Null without --pools.
@@ -80,9 +80,9 @@ absl::Status StartDaemon(const RunFlags& flags, Parts& parts) {
 absl::Status StartPages(const RunFlags& flags, Parts& parts) {
   if (flags.metrics_address.empty()) return absl::OkStatus();
   static const SessionOptions no_sessions;
-  parts.nobody = std::make_unique<Sessions>(no_sessions, Sessions::Limits{.sessions_max = 0});
+  parts.no_sessions = std::make_unique<Sessions>(no_sessions, Sessions::Limits{.sessions_max = 0});
   absl::StatusOr<std::unique_ptr<HttpPages>> pages =
-      HttpPages::Start({.address = flags.metrics_address, .socket = ""}, *parts.nobody,
+      HttpPages::Start({.address = flags.metrics_address, .socket = ""}, *parts.no_sessions,
                        [&parts] { return parts.metrics.Text(); });
   if (!pages.ok()) return pages.status();
   parts.pages = *std::move(pages);

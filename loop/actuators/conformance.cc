@@ -122,10 +122,10 @@ class Conformance {
 };
 
 const Conformance::Check Conformance::kChecks[] = {
-    {"hello", "Hello says who the plugin is", Needs::kNothing, &Conformance::Hello},
-    {"health", "it says that it serves", Needs::kNothing, &Conformance::Health},
-    {"status", "Status tells what can be, and no node named here is in deletion", Needs::kNothing,
-     &Conformance::Status},
+    {"hello", "Hello names the plugin", Needs::kNothing, &Conformance::Hello},
+    {"health", "it reports that it serves", Needs::kNothing, &Conformance::Health},
+    {"status", "Status lists possible deletions only, and no node named here is in deletion",
+     Needs::kNothing, &Conformance::Status},
     {"doubt-missing-node", "a node that is not there is NOT_FOUND, and nothing is begun",
      Needs::kNothing, &Conformance::MissingNode},
     {"empty-name", "a call without a node is refused", Needs::kNothing, &Conformance::EmptyName},

@@ -73,7 +73,7 @@ elseif(EBB_ARCH_BASELINE STREQUAL "x86-64-v2")
 endif()
 
 set(about "\
-ebb tells which nodes of a Kubernetes cluster can be removed, all together,
+ebb computes which nodes of a Kubernetes cluster can be removed together,
 and on which node each of their pods lands. It plans as Cluster Autoscaler
 plans, with the scheduler's own rules, and checks every plan with independent
 code.

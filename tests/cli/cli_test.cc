@@ -1044,7 +1044,7 @@ TEST(Exclusions, SayWhy) {
 TEST(Needs, AreRefusedWithTheFlagThatIsNeeded) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"plan", "x", "--nominated-share", "0.5"},
-       "--nominated-share needs --trials or --robust: it says how trials of a plan are made"},
+       "--nominated-share needs --trials or --robust: it is a setting of trials"},
       {{"plan", "x", "--seed", "3"}, "--seed needs --optimize or --trials or --robust: "},
       {{"plan", "x", "--explain", "a", "--trials", "3"},
        "--trials with --explain needs --robust: "},

@@ -1,4 +1,4 @@
-#include "snapshot/formats/watch_stream.h"
+#include "snapshot/import/watch_stream.h"
 
 #include <algorithm>
 #include <utility>

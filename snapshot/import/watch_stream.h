@@ -27,8 +27,8 @@
 //          a closing brace.
 // Threads: one thread at a time.
 
-#ifndef EBB_SNAPSHOT_FORMATS_WATCH_STREAM_H_
-#define EBB_SNAPSHOT_FORMATS_WATCH_STREAM_H_
+#ifndef EBB_SNAPSHOT_IMPORT_WATCH_STREAM_H_
+#define EBB_SNAPSHOT_IMPORT_WATCH_STREAM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -93,4 +93,4 @@ class WatchStream {
 
 }  // namespace ebb
 
-#endif  // EBB_SNAPSHOT_FORMATS_WATCH_STREAM_H_
+#endif  // EBB_SNAPSHOT_IMPORT_WATCH_STREAM_H_
