@@ -13,8 +13,8 @@
 
 #include "fuzz/properties.h"
 #include "fuzz/reading.h"
-#include "snapshot/import/watch_stream.h"
 #include "snapshot/import/load_cluster.h"
+#include "snapshot/import/watch_stream.h"
 #include "snapshot/live/change_batch.h"
 #include "snapshot/live/live_snapshot.h"
 #include "tests/support/live_twin.h"

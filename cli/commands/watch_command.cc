@@ -36,9 +36,9 @@
 #include "platform/file_identity.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
-#include "snapshot/import/watch_stream.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/dump_kinds.h"
+#include "snapshot/import/watch_stream.h"
 #include "snapshot/live/change_batch.h"
 
 namespace ebb {

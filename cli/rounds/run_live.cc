@@ -43,9 +43,9 @@ namespace {
 // The place where rounds are made, and other objects that must outlive the loop.
 struct Parts {
   LoopMetrics metrics;
-  std::unique_ptr<Daemon> daemon;    // Null with --server.
+  std::unique_ptr<Daemon> daemon;         // Null with --server.
   std::unique_ptr<Sessions> no_sessions;  // For `pages`, which need one; has no sessions.
-  std::unique_ptr<HttpPages> pages;  // Metrics, if no daemon in this process serves them.
+  std::unique_ptr<HttpPages> pages;       // Metrics, if no daemon in this process serves them.
   std::unique_ptr<SessionCalls> calls;
   std::unique_ptr<RunPools> pools;  // Null without --pools.
 };
