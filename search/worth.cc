@@ -20,7 +20,8 @@ std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGro
                                   double move_cost) {
   const auto is_price = [](double price) { return 0 <= price && price <= kHourlyMax; };
   EBB_DCHECK(hourly.size() == snapshot.catalog().nodes());
-  EBB_DCHECK(std::ranges::all_of(hourly, is_price) && is_price(move_cost));
+  EBB_DCHECK(std::ranges::all_of(hourly, is_price));
+  EBB_DCHECK(0 <= move_cost && move_cost <= kHourlyMax * 4 * static_cast<double>(hourly.size()));
   std::vector<int64_t> worth;
   for (const double price : hourly) worth.push_back(std::llround(price * kWorthPerUnit));
   std::vector<NodeId> nodes;

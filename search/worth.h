@@ -27,8 +27,8 @@ namespace ebb {
 inline constexpr double kHourlyMax = 1e6;
 
 // A node that no plan can remove is worth its cost.
-// REQUIRES: `hourly` has an entry for each NodeId; its entries and `move_cost`, the price of one
-// eviction, are from 0 to kHourlyMax.
+// REQUIRES: `hourly` has an entry for each NodeId, from 0 to kHourlyMax.  `move_cost`, the price of
+// one eviction, is from 0 to four times kHourlyMax for each node: the largest that FindFrontier asks.
 std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const PlanRequest& request, std::span<const double> hourly,
                                   double move_cost);
