@@ -28,7 +28,7 @@ inline constexpr double kHourlyMax = 1e6;
 
 // A node that no plan can remove is worth its cost.
 // REQUIRES: `hourly` has an entry for each NodeId, from 0 to kHourlyMax.  `move_cost`, the price of
-// one eviction, is from 0 to four times kHourlyMax for each node: the largest that FindFrontier asks.
+// one eviction, is from 0 to four times kHourlyMax for each node: FindFrontier asks no larger.
 std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const PlanRequest& request, std::span<const double> hourly,
                                   double move_cost);
