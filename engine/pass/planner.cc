@@ -490,9 +490,10 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
   memory.hints.Attach(snapshot.shared_catalog());
   memory.pending_hints.Attach(snapshot.shared_catalog());
   const uint64_t pointer = memory.fork.pointer();
-  const size_t depth = snapshot.depth();
-  const size_t placed = snapshot.placed_pods();
-  const size_t nodes = snapshot.nodes();
+  // Compared in debug builds alone.
+  [[maybe_unused]] const size_t depth = snapshot.depth();
+  [[maybe_unused]] const size_t placed = snapshot.placed_pods();
+  [[maybe_unused]] const size_t nodes = snapshot.nodes();
   PassOutcome outcome = PassRun(snapshot, groups, options_, input, memory).Run();
   // PassFork asserts the same by the StateId.
   EBB_DCHECK(snapshot.depth() == depth && snapshot.ghost() == kNoNode);
