@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "groups/groups.h"
 #include "groups/node_facts.h"
 #include "report/block_words.h"
 #include "report/explain.h"
