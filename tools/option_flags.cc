@@ -67,15 +67,27 @@ void SetWhole(const OptionValue& value, int64_t number) {
   }
 }
 
-CLI::Option* AddWholeNumber(const NamedFlag& flag, CLI::App& app) {
-  const OptionField& field = *flag.field;
-  const OptionRange range = flag.flag->range.value_or(field.range);
-  const auto set = [value = field.value, is_old = flag.is_old(), &app,
-                    now = fmt::format("--{}", field.row.flag.name)](int64_t number) {
-    if (!is_old || app.count(now) == 0) SetWhole(value, number);
+// A flag under its old name, which counts only without the new one.
+CLI::Option* AddOldName(const NamedFlag& flag, CLI::App& app) {
+  const auto set = [value = flag.field->value, &app,
+                    now = fmt::format("--{}", flag.field->row.flag.name)](const int64_t& number) {
+    if (app.count(now) == 0) SetWhole(value, number);
   };
-  return app.add_option_function<int64_t>(flag.Name(), set, std::string(flag.flag->help))
-      ->check(values::WholeNumber(range.min, static_cast<uint64_t>(range.max)))
+  return app.add_option_function<int64_t>(flag.Name(), set, std::string(flag.flag->help));
+}
+
+CLI::Option* AddWholeNumber(const NamedFlag& flag, CLI::App& app) {
+  const std::string help(flag.flag->help);
+  const OptionRange range = flag.flag->range.value_or(flag.field->range);
+  CLI::Option* option = nullptr;
+  if (flag.is_old()) {
+    option = AddOldName(flag, app);
+  } else if (const auto* const size = std::get_if<size_t*>(&flag.field->value)) {
+    option = app.add_option(flag.Name(), **size, help);
+  } else {
+    option = app.add_option(flag.Name(), *std::get<int64_t*>(flag.field->value), help);
+  }
+  return option->check(values::WholeNumber(range.min, static_cast<uint64_t>(range.max)))
       ->type_name(flag.ValueName("N"));
 }
 

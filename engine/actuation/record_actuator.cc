@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "engine/actuation/leaving_pods.h"
+#include "engine/planner_memory.h"
+#include "engine/scale_down_state.h"
 #include "predicates/filters.h"
 
 namespace ebb {

@@ -38,6 +38,7 @@
 
 #include "engine/actuation/actuator.h"
 #include "engine/actuation/loop.h"
+#include "engine/round.h"
 
 namespace ebb {
 
