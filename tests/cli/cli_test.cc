@@ -1036,7 +1036,7 @@ TEST(Exclusions, AreAllInTheTables) {
 TEST(Exclusions, SayWhy) {
   const Result refused = Ebb({"plan", "x.json", "--state", "s.db", "--optimize"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("a round decides by its own options"));
+  EXPECT_THAT(refused.err, HasSubstr("a round follows the autoscaler's rules"));
   EXPECT_EQ(WithReason("plan", "--a excludes --b"), "--a excludes --b");
 }
 
