@@ -21,8 +21,8 @@ struct PoolState {
   int64_t failures = 0;
   // True: no action is taken until an operator ends the failsafe.
   bool failsafe = false;
-  // A request for machines that have not all arrived: the group is to have `grow_to` nodes,
-  // `grow_by` of which are created after `grow_since_s`.  0: no such request.
+  // A request for machines that have not all arrived.  The group is to have `grow_to` nodes; the
+  // cloud creates `grow_by` of them after `grow_since_s`.  0: no such request.
   int64_t grow_to = 0;
   int64_t grow_by = 0;
   int64_t grow_since_s = 0;
