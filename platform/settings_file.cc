@@ -22,6 +22,7 @@
 #include "base/unique_fd.h"
 #include "base/utf8.h"
 #include "snapshot/formats/read_yaml.h"
+#include "snapshot/formats/yaml_scalar.h"
 
 namespace ebb {
 namespace {

@@ -20,7 +20,7 @@
 #include "platform/settings_file.h"
 #include "snapshot/formats/json_text.h"
 #include "snapshot/formats/read_input.h"
-#include "snapshot/formats/read_yaml.h"
+#include "snapshot/formats/yaml_scalar.h"
 
 namespace ebb {
 namespace {

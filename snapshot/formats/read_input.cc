@@ -408,7 +408,8 @@ absl::StatusOr<OwnedBytes> Inflate(std::string_view name, std::string_view bytes
 absl::Status ReadText(Form form, std::string_view name, std::string_view bytes, bool padded,
                       const Reading& reading) {
   if (form == Form::kYaml) {
-    return ReadYaml(name, bytes, reading.sink, reading.stats, reading.strangers);
+    return ReadYaml(name, bytes, reading.sink, reading.stats, reading.parallelism,
+                    reading.strangers);
   }
   return ReadJson(name, bytes, padded, reading.sink, reading.stats, reading.parallelism,
                   reading.strangers);

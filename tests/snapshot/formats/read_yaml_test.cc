@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "snapshot/formats/write_objects.h"
+#include "snapshot/formats/yaml_scalar.h"
 #include "tests/support/dump_sink.h"
 
 namespace ebb::read_yaml_test {
@@ -373,7 +374,8 @@ TEST(ReadYamlTest, ADocumentThatIsNotAnObjectIsNamedByItsNumberOrCounted) {
   EXPECT_EQ(ReadText(yaml).error, "dump.yaml: document 2: is not a Kubernetes object");
   testing::DumpSink sink;
   ImportStats stats;
-  const absl::Status read = ReadYaml("dump.yaml", yaml, sink, stats, Strangers::kCounted);
+  const absl::Status read =
+      ReadYaml("dump.yaml", yaml, sink, stats, Parallelism::One(), Strangers::kCounted);
   EXPECT_TRUE(read.ok()) << read;
   EXPECT_EQ(stats.strangers, 2u);
   EXPECT_THAT(sink.lines(), ElementsAre("Namespace name=[a]"));
@@ -431,7 +433,7 @@ TEST(ReadYamlTest, FieldsOfADocumentDoNotCarryOverToTheNext) {
   testing::DumpSink sink;
   ImportStats stats;
   const absl::Status read = ReadYaml("dump.yaml", list + "kind: List\n---\nreplicas: 3\n", sink,
-                                     stats, Strangers::kCounted);
+                                     stats, Parallelism::One(), Strangers::kCounted);
   EXPECT_TRUE(read.ok()) << read;
   EXPECT_EQ(stats.strangers, 1u);
   EXPECT_EQ(stats.lists, 1u);
