@@ -5,10 +5,10 @@
 #include <signal.h>
 
 #include <memory>
-#include <mutex>
 
 #include "base/duration.h"
 #include "base/printable.h"
+#include "platform/loaded_library.h"
 
 namespace ebb {
 namespace {
@@ -70,17 +70,63 @@ int MayGoOn(void* of, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return give_up != nullptr && give_up->load() ? 1 : 0;
 }
 
+// The functions of libcurl, without their prefix "curl_".
+struct Curl {
+  decltype(&::curl_global_init) global_init;
+  decltype(&::curl_easy_init) easy_init;
+  decltype(&::curl_easy_setopt) easy_setopt;
+  decltype(&::curl_easy_perform) easy_perform;
+  decltype(&::curl_easy_getinfo) easy_getinfo;
+  decltype(&::curl_easy_escape) easy_escape;
+  decltype(&::curl_easy_strerror) easy_strerror;
+  decltype(&::curl_easy_cleanup) easy_cleanup;
+  decltype(&::curl_slist_append) slist_append;
+  decltype(&::curl_slist_free_all) slist_free_all;
+  decltype(&::curl_free) free;
+};
+
+absl::StatusOr<Curl> LoadCurl() {
+  absl::StatusOr<LoadedLibrary> library = LoadedLibrary::Load("libcurl.so.4");
+  if (!library.ok()) return library.status();
+  Curl curl{};
+  const auto find = [&library]<typename Pointer>(const char* name, Pointer& function) {
+    function = library->Function<Pointer>(name);
+  };
+  find("curl_global_init", curl.global_init);
+  find("curl_easy_init", curl.easy_init);
+  find("curl_easy_setopt", curl.easy_setopt);
+  find("curl_easy_perform", curl.easy_perform);
+  find("curl_easy_getinfo", curl.easy_getinfo);
+  find("curl_easy_escape", curl.easy_escape);
+  find("curl_easy_strerror", curl.easy_strerror);
+  find("curl_easy_cleanup", curl.easy_cleanup);
+  find("curl_slist_append", curl.slist_append);
+  find("curl_slist_free_all", curl.slist_free_all);
+  find("curl_free", curl.free);
+  if (!library->status().ok()) return library->status();
+  curl.global_init(CURL_GLOBAL_DEFAULT);
+  return curl;
+}
+
+// libcurl, which the first request loads.
+const absl::StatusOr<Curl>& LoadedCurl() {
+  static const auto* const curl = new absl::StatusOr<Curl>(LoadCurl());
+  return *curl;
+}
+
 struct CurlDelete {
-  void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  const Curl* functions;
+  void operator()(CURL* curl) const { functions->easy_cleanup(curl); }
+  void operator()(curl_slist* list) const { functions->slist_free_all(list); }
+  void operator()(char* text) const { functions->free(text); }
 };
 using CurlHandle = std::unique_ptr<CURL, CurlDelete>;
 
 // Options of both kinds of request.  False: this build of libcurl lacks one of them.
-bool SetUp(CURL* curl, const std::string& url, int64_t timeout_s, HttpAnswer& answer) {
+bool SetUp(const CurlHandle& curl, const std::string& url, int64_t timeout_s, HttpAnswer& answer) {
   bool ok = true;
   const auto set = [&](CURLoption option, auto value) {
-    ok &= curl_easy_setopt(curl, option, value) == CURLE_OK;
+    ok &= curl.get_deleter().functions->easy_setopt(curl.get(), option, value) == CURLE_OK;
   };
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_URL, url.c_str());
@@ -106,8 +152,8 @@ absl::Status Refused(const HttpAddress& address, long code) {
   return absl::FailedPreconditionError(what);
 }
 
-absl::Status StatusOf(const HttpAddress& address, CURLcode result, const HttpAnswer& answer,
-                      int64_t timeout_s) {
+absl::Status StatusOf(const Curl& functions, const HttpAddress& address, CURLcode result,
+                      const HttpAnswer& answer, int64_t timeout_s) {
   if (answer.too_large) {
     return absl::FailedPreconditionError(
         answer.head_bytes > kHttpHeadBytesMax
@@ -133,7 +179,7 @@ absl::Status StatusOf(const HttpAddress& address, CURLcode result, const HttpAns
           fmt::format("{}: this build cannot speak to such an address", NameOf(address)));
     default:
       return absl::UnavailableError(
-          fmt::format("{}: {}", NameOf(address), curl_easy_strerror(result)));
+          fmt::format("{}: {}", NameOf(address), functions.easy_strerror(result)));
   }
 }
 
@@ -151,43 +197,47 @@ std::string UrlOf(const HttpAddress& address, const std::string& query) {
   return query.empty() ? url : url + "?" + query;
 }
 
-CurlHandle NewCurl() {
-  static std::once_flag once;
-  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  return CurlHandle(curl_easy_init());
+absl::StatusOr<CurlHandle> NewCurl() {
+  const absl::StatusOr<Curl>& functions = LoadedCurl();
+  if (!functions.ok()) return functions.status();
+  return CurlHandle(functions->easy_init(), CurlDelete{&*functions});
 }
 
 // `body`: for a POST; null: a GET.
-absl::StatusOr<std::string> Send(const HttpAddress& address, CURL* curl, const std::string& query,
-                                 const std::string* body, int64_t timeout_s,
-                                 const std::atomic<bool>* give_up) {
+absl::StatusOr<std::string> Send(const HttpAddress& address, const CurlHandle& curl,
+                                 const std::string& query, const std::string* body,
+                                 int64_t timeout_s, const std::atomic<bool>* give_up) {
+  const Curl& functions = *curl.get_deleter().functions;
   HttpAnswer answer;
   answer.give_up = give_up;
   bool ready = curl != nullptr && SetUp(curl, UrlOf(address, query), timeout_s, answer);
-  std::unique_ptr<curl_slist, CurlDelete> headers;
+  std::unique_ptr<curl_slist, CurlDelete> headers(nullptr, curl.get_deleter());
   if (body != nullptr && ready) {
-    headers.reset(curl_slist_append(nullptr, "Content-Type: application/json"));
+    headers.reset(functions.slist_append(nullptr, "Content-Type: application/json"));
     // Otherwise curl would wait for "100 Continue" before it sends a larger body.
-    headers.reset(curl_slist_append(headers.release(), "Expect:"));
-    ready = headers != nullptr &&
-            curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get()) == CURLE_OK &&
-            curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
-                             static_cast<curl_off_t>(body->size())) == CURLE_OK &&
-            curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->data()) == CURLE_OK;
+    headers.reset(functions.slist_append(headers.release(), "Expect:"));
+    const auto set = [&](CURLoption option, auto value) {
+      return functions.easy_setopt(curl.get(), option, value) == CURLE_OK;
+    };
+    ready = headers != nullptr && set(CURLOPT_HTTPHEADER, headers.get()) &&
+            set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body->size())) &&
+            set(CURLOPT_POSTFIELDS, body->data());
   }
   if (!ready) return absl::InternalError("libcurl does not take the settings of a request");
   const NoPipeSignal no_signal;
-  const CURLcode result = curl_easy_perform(curl);
-  if (absl::Status s = StatusOf(address, result, answer, timeout_s); !s.ok()) return s;
+  const CURLcode result = functions.easy_perform(curl.get());
+  if (absl::Status s = StatusOf(functions, address, result, answer, timeout_s); !s.ok()) return s;
   long code = 0;
-  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
+  functions.easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &code);
   if (code < 200 || code >= 300) return Refused(address, code);
   return std::move(answer.body);
 }
 
-std::string Escaped(CURL* curl, const std::string& text) {
-  const std::unique_ptr<char, decltype(&curl_free)> escaped(
-      curl_easy_escape(curl, text.data(), static_cast<int>(text.size())), &curl_free);
+std::string Escaped(const CurlHandle& curl, const std::string& text) {
+  const Curl& functions = *curl.get_deleter().functions;
+  const std::unique_ptr<char, CurlDelete> escaped(
+      functions.easy_escape(curl.get(), text.data(), static_cast<int>(text.size())),
+      curl.get_deleter());
   return escaped == nullptr ? "" : escaped.get();
 }
 
@@ -196,19 +246,21 @@ std::string Escaped(CURL* curl, const std::string& text) {
 absl::StatusOr<std::string> HttpGet(
     const HttpAddress& address, const std::vector<std::pair<std::string, std::string>>& parameters,
     int64_t timeout_s) {
-  const CurlHandle curl = NewCurl();
+  const absl::StatusOr<CurlHandle> curl = NewCurl();
+  if (!curl.ok()) return curl.status();
   std::string query;
   for (const auto& [name, value] : parameters) {
-    query += fmt::format("{}{}={}", query.empty() ? "" : "&", Escaped(curl.get(), name),
-                         Escaped(curl.get(), value));
+    query += fmt::format("{}{}={}", query.empty() ? "" : "&", Escaped(*curl, name),
+                         Escaped(*curl, value));
   }
-  return Send(address, curl.get(), query, nullptr, timeout_s, nullptr);
+  return Send(address, *curl, query, nullptr, timeout_s, nullptr);
 }
 
 absl::StatusOr<std::string> HttpPostJson(const HttpAddress& address, const std::string& body,
                                          int64_t timeout_s, const std::atomic<bool>* give_up) {
-  const CurlHandle curl = NewCurl();
-  return Send(address, curl.get(), "", &body, timeout_s, give_up);
+  const absl::StatusOr<CurlHandle> curl = NewCurl();
+  if (!curl.ok()) return curl.status();
+  return Send(address, *curl, "", &body, timeout_s, give_up);
 }
 
 }  // namespace ebb

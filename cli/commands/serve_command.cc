@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/stat.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -32,23 +31,12 @@
 #include "daemon/daemon.h"
 #include "daemon/memory.h"
 #include "loop/run/loop_log.h"
+#include "platform/service_manager.h"
 #include "session/wire_unremovable.h"
 #include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {
-
-// The socket that systemd has opened; -1 if systemd passes no socket.
-absl::StatusOr<int> InheritedSocket() {
-  const int count = sd_listen_fds(/*unset_environment=*/1);
-  if (count == 0) return -1;
-  if (count < 0) return absl::InvalidArgumentError("what systemd hands over cannot be used");
-  if (count > 1) return absl::InvalidArgumentError("systemd hands over more than one socket");
-  if (sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_STREAM, 1, nullptr, 0) <= 0) {
-    return absl::InvalidArgumentError("the socket that systemd passes is not a Unix stream socket");
-  }
-  return SD_LISTEN_FDS_START;
-}
 
 uint64_t MachineBytes() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -252,7 +240,9 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
   // The daemon's files describe a cluster: only the daemon's user may read them.  Sockets set modes
   // of their own.
   umask(0077);
-  const absl::StatusOr<int> inherited = InheritedSocket();
+  const absl::StatusOr<ServiceManager> systemd = ServiceManager::Connect();
+  if (!systemd.ok()) return Fail(systemd.status(), err);
+  const absl::StatusOr<int> inherited = systemd->InheritedSocket();
   if (!inherited.ok()) return Fail(inherited.status(), err);
   if (*inherited < 0 && socket.empty()) {
     PrintMessage("pass --socket PATH", err, "ebb serve");
@@ -270,14 +260,13 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
                                : "serves on unix:" + Printable(socket),
                err);
   err.flush();
-  sd_notify(0, "READY=1");
-  uint64_t watchdog_us = 0;
-  if (sd_watchdog_enabled(0, &watchdog_us) <= 0) watchdog_us = 0;
+  systemd->Notify("READY=1");
+  const uint64_t watchdog_us = systemd->WatchdogUs();
   const std::chrono::microseconds wait(watchdog_us > 0 ? watchdog_us / 3 : 3'600'000'000);
   while (!signals.Wait(wait)) {
-    if (watchdog_us > 0) sd_notify(0, "WATCHDOG=1");
+    if (watchdog_us > 0) systemd->Notify("WATCHDOG=1");
   }
-  sd_notify(0, "STOPPING=1");
+  systemd->Notify("STOPPING=1");
   PrintMessage("ends", err);
   err.flush();
   signals.LetEnd();

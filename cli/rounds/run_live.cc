@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -35,6 +34,7 @@
 #include "loop/run/loop_metrics.h"
 #include "loop/run/session_rounds.h"
 #include "loop/run/session_sizing.h"
+#include "platform/service_manager.h"
 #include "snapshot/import/input_warning.h"
 
 namespace ebb {
@@ -158,6 +158,8 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
 }
 
 int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream& err) {
+  const absl::StatusOr<ServiceManager> systemd = ServiceManager::Connect();
+  if (!systemd.ok()) return Fail(systemd.status(), err);
   // Unique: if a plugin has seen the key before, it attributes the calls to another process.
   const std::string session = fmt::format(
       "run-{}-{}", getpid(),
@@ -201,9 +203,9 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
     PrintTurn(flags, turn, err);
     if (parts.pools != nullptr) parts.pools->PrintProblems(err);
   };
-  sd_notify(0, "READY=1");
+  systemd->Notify("READY=1");
   Loop(rounds, **actuator, std::move(options)).Run(clock);
-  sd_notify(0, "STOPPING=1");
+  systemd->Notify("STOPPING=1");
   PrintMessage("ends", err, "ebb run");
   return 0;
 }

@@ -1,6 +1,6 @@
 // BlockYaml rewrites as JSON the part of YAML that programs print: maps and lists in block style
 // with plain, quoted and literal (`|`) scalars, as kubectl, PyYAML and ebb write them, with
-// comments and several documents.  It is a hundred times as fast as yaml-cpp.
+// comments and several documents.  It is thirty times as fast as yaml-cpp.
 //
 // It never guesses.  At anything else it stops with kUnknown, also at text that is not YAML, and
 // the caller reads the document with yaml-cpp (yaml_documents.h), which then reports the error.
@@ -11,7 +11,7 @@
 // Contract: the JSON of a document is, byte by byte, the JSON that the path over yaml-cpp makes of
 //           it.  tests/snapshot/formats/block_yaml_test.cc compares the two.
 // Ownership: borrows the text.
-// Cost:    one pass, some 300 MB/s; memory of the largest document's JSON.
+// Cost:    one pass, some 160 MB/s; memory of the largest document's JSON.
 // Threads: one thread at a time.
 
 #ifndef EBB_SNAPSHOT_FORMATS_BLOCK_YAML_H_

@@ -15,7 +15,7 @@
 //         wrote (write_objects.h) is rejected if its last line is missing.
 // Limits: aliases may add 16 MiB plus ten times the size of the text (a few bytes of nested aliases
 //         can expand to terabytes).
-// Cost:   for block style, as kubectl and ebb print it, some 200 MB/s; for other YAML some 5 MB/s;
+// Cost:   for block style, as kubectl and ebb print it, some 100 MB/s; for other YAML some 5 MB/s;
 //         memory of the largest document, as JSON.
 // Threads: as ReadJson; one thread reads the YAML itself.
 

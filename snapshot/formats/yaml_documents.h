@@ -6,7 +6,7 @@
 //
 // Errors: for text that is not YAML, or is rejected: name, line and column.
 // Limits: see read_yaml.h.
-// Cost:   some 300 MB/s for what BlockYaml knows, some 5 MB/s for the rest; memory of the largest
+// Cost:   some 160 MB/s for what BlockYaml knows, some 5 MB/s for the rest; memory of the largest
 //         two documents.
 // Threads: pure function but for the visitor.
 
@@ -30,7 +30,7 @@ struct YamlDocument {
   bool lists_without_kind;
 };
 
-// kLibrary: yaml-cpp reads everything, which takes fifty times as long.  For tests.
+// kLibrary: yaml-cpp reads everything, which takes thirty times as long.  For tests.
 enum class YamlReaders : uint8_t { kBoth, kLibrary };
 
 // Calls `visit` with each document in turn, until a call fails.

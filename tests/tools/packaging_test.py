@@ -93,6 +93,16 @@ class ActivationTest(unittest.TestCase):
         self.assertIn("more than one socket", process.stderr.read())
 
 
+class StartTest(unittest.TestCase):
+
+    # Symptom: `ebb version` took 20 ms, because the loader took in libraries that only a daemon needs.
+    def test_libraries_that_few_commands_need_are_not_linked(self):
+        linked = subprocess.check_output(["ldd", EBB], text=True)
+        self.assertIn("libc.so", linked)
+        for library in ("libcurl.so", "libsystemd.so", "libldap", "libgcrypt"):
+            self.assertNotIn(library, linked)
+
+
 class ImageTest(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can change its root")
@@ -115,9 +125,12 @@ class ImageTest(unittest.TestCase):
                 os.setuid(65532)
             text = subprocess.check_output(["/usr/bin/ebb", "version"], preexec_fn=enter, text=True)
             self.assertTrue(text.startswith("ebb "), text)
+            # Libraries that the program loads by name, and whose own libraries the loader must find.
+            self.assertTrue(list(pathlib.Path(root).rglob("libcurl.so.4")))
+            under_systemd = dict(os.environ, NOTIFY_SOCKET="/run/ebb/none")
             process = subprocess.Popen(
                 ["/usr/bin/ebb", "serve", "--socket", "/run/ebb/ebb.sock", "--state-folder",
-                 "/var/lib/ebb"], preexec_fn=enter, stderr=subprocess.PIPE, text=True)
+                 "/var/lib/ebb"], preexec_fn=enter, stderr=subprocess.PIPE, text=True, env=under_systemd)
             self.assertIn("serves on", process.stderr.readline())
             # Root may always connect.
             status = subprocess.check_output(
