@@ -9,6 +9,7 @@
 #include <functional>
 #include <istream>
 #include <map>
+#include <optional>
 #include <set>
 #include <streambuf>
 #include <string>
@@ -321,9 +322,9 @@ std::vector<YamlPart> YamlPartsOf(std::string_view yaml) {
 
 // A document that BlockYaml has read.
 struct ReadyDocument {
-  size_t at;  // Where it begins in its part.
+  size_t at = 0;  // Where it begins in its part.
   std::string json;
-  bool lists_without_kind;
+  bool lists_without_kind = false;
 };
 
 // Passes on the documents at the beginning of `part` that BlockYaml knows, and removes them from
@@ -341,7 +342,10 @@ absl::Status VisitKnownDocuments(YamlPart& part, uint64_t& index, Visit visit) {
       }
     }
     if (step == BlockYaml::Step::kDocument) {
-      last = {reader.document_at(), std::move(reader.json()), reader.lists_without_kind()};
+      if (!last.has_value()) last.emplace();
+      last->at = reader.document_at();
+      last->json.swap(reader.json());
+      last->lists_without_kind = reader.lists_without_kind();
       continue;
     }
     const size_t rest = !unknown           ? part.text.size()

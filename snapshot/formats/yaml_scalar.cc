@@ -91,16 +91,16 @@ void AppendJsonString(std::string& json, std::string_view text) {
 }
 
 void AppendPlainScalar(std::string& json, std::string_view plain) {
-  if (MayHaveType(plain)) {
-    for (const std::string_view yes : {"true", "True", "TRUE"}) {
-      if (plain == yes) return void(json += "true");
-    }
-    for (const std::string_view no : {"false", "False", "FALSE"}) {
-      if (plain == no) return void(json += "false");
-    }
-    if (const auto number = Number(plain)) return void(json += *number);
+  if (!MayHaveType(plain)) return AppendJsonString(json, plain);
+  if (plain == "true" || plain == "True" || plain == "TRUE") {
+    json += "true";
+  } else if (plain == "false" || plain == "False" || plain == "FALSE") {
+    json += "false";
+  } else if (const auto number = Number(plain)) {
+    json += *number;
+  } else {
+    AppendJsonString(json, plain);
   }
-  AppendJsonString(json, plain);
 }
 
 bool IsYamlNull(std::string_view plain) {
