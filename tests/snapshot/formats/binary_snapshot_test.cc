@@ -425,7 +425,7 @@ TEST(BinarySnapshotTest, AnEmptyListIsReadBackIfItHasAKind) {
 
 // Writes a namespace and then an object, and reads both.
 template <typename Object>
-std::string ErrorBehindANamespace(absl::Status (BinarySnapshotWriter::*put)(const Object&),
+std::string ErrorBehindANamespace(absl::Status (AnyObjectSink::*put)(const Object&),
                                   const Object& object) {
   std::string out;
   BinarySnapshotWriter writer([&out](std::string_view bytes) {
