@@ -200,6 +200,9 @@ def relations(rows):
                                 ("<=", 2)))
         if name.startswith("Import_") and "threads:2" in name and one:
             made.append(row(name + " of one", [r["median"] / one["median"]], "x", (">=", 1.5)))
+        binary = by_name.get(re.sub("/json$", "/pb", name))
+        if name.startswith("Import_Load") and name.endswith("/json") and binary:
+            made.append(row(name + " of pb", [nanos(r) / nanos(binary)], "x", (">=", 10)))
     return made
 
 
@@ -577,7 +580,8 @@ def replaced(page, block, text):
 def order(name):
     """Sorts rows of the page by what they measure, then by size."""
     kinds = ["Planner_ColdPass", "Planner_Verify", "Planner_SecondPass", "Planner_LaterPass", "Planner_ChurnPass",
-             "Growth", "Import_Json/", "Import_JsonToSnapshot", "Process", "Snapshot_Memory", "Snapshot_Build", "Snapshot",
+             "Growth", "Import_Json/", "Import_JsonToSnapshot", "Import_Load",
+             "Process", "Snapshot_Memory", "Snapshot_Build", "Snapshot",
              "Round"]
     rank = next((i for i, k in enumerate(kinds) if name.startswith(k)), len(kinds))
     return rank, [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
@@ -762,6 +766,12 @@ class BenchTest(unittest.TestCase):
         runs = [{"real_time": 1001.0, "time_unit": "ms", "bytes": 8e6}]
         made = rows_of("BM_Import_JsonToSnapshot/terms:10000/compact/threads:1/real_time", runs)
         self.assertEqual([(r["unit"], r.get("met")) for r in made], [("MB/s", None), ("ms", False)])
+
+    def test_a_binary_snapshot_is_compared_with_the_json_of_the_same_cluster(self):
+        made = [rows_of(f"BM_Import_Load/mixed:5000/{form}/real_time", [{"real_time": ms, "time_unit": "ms"}])[0]
+                for form, ms in (("json", 90.0), ("pb", 10.0))]
+        self.assertEqual([(r["name"], r["median"], r["met"]) for r in relations(made)],
+                         [("Import_Load/mixed:5000/json of pb", 9.0, False)])
 
     def test_objects_that_are_read_one_by_one_are_counted(self):
         runs = [{"real_time": 10.0, "time_unit": "ms", "items_per_second": 0.9e6}]

@@ -1,19 +1,24 @@
 // Reads kubectl's JSON, compact and indented, into a sink that drops the objects and into a
-// snapshot, with one thread and with two.  Reads pods one by one, as client-go marshals them, from
-// protobuf and from JSON.
+// snapshot, with one thread and with two.  Loads files of JSON and of ebb's own format, as commands
+// do.  Reads pods one by one, as client-go marshals them, from protobuf and from JSON.
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
+#include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_protobuf.h"
@@ -122,6 +127,54 @@ void ImportJson(benchmark::State& state, const std::string& workload, bool inden
   state.counters["bytes"] = static_cast<double>(text.size());
 }
 
+// A file with the workload, which is removed with this.
+class WorkloadFile {
+ public:
+  WorkloadFile(const std::string& workload, bool binary)
+      : path_(std::filesystem::temp_directory_path() /
+              ("ebb_bench_" + std::to_string(::getpid()) + (binary ? ".pb" : ".json"))) {
+    std::ofstream file(path_, std::ios::binary);
+    const auto write = [&](std::string_view bytes) {
+      file << bytes;
+      return absl::OkStatus();
+    };
+    const auto fill = [&](auto writer) {
+      written_ = WriteWorkload(workload, writer).ok() && writer.Finish().ok();
+    };
+    if (binary) {
+      fill(BinarySnapshotWriter(write));
+    } else {
+      fill(ObjectWriter(ObjectFormat::kJsonList, write));
+    }
+    written_ = written_ && file.flush().good();
+  }
+  ~WorkloadFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  WorkloadFile(const WorkloadFile&) = delete;
+  WorkloadFile& operator=(const WorkloadFile&) = delete;
+
+  [[nodiscard]] bool written() const { return written_; }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  const std::filesystem::path path_;
+  bool written_ = false;
+};
+
+// All of the import, as commands do it: from the file, with the check for completeness.
+void LoadFile(benchmark::State& state, const std::string& workload, bool binary) {
+  const WorkloadFile file(workload, binary);
+  if (!file.written()) return state.SkipWithError("cannot be written to a file");
+  const std::vector<std::string> inputs = {file.path()};
+  const LoadOptions options{.allow_incomplete = true};
+  for (auto _ : state) {
+    const absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, options);
+    if (!cluster.ok()) return state.SkipWithError(cluster.status().ToString().c_str());
+  }
+}
+
 // Pods as client-go marshals them, made from one pod of go/wire; they differ only in their names.
 std::vector<std::string> Pods(const std::string& fixture) {
   constexpr size_t kPods = 10'000;
@@ -174,6 +227,15 @@ void RegisterImportRows() {
     benchmark::RegisterBenchmark((name + "/json").c_str(), [pod](benchmark::State& state) {
       ReadPods<ObjectReader>(state, pod + ".json");
     })->Unit(benchmark::kMillisecond);
+  }
+  for (const std::string workload : {"company:5000", "mixed:5000", "uniform:5000"}) {
+    for (const bool binary : {false, true}) {
+      const std::string name = "BM_Import_Load/" + workload + (binary ? "/pb" : "/json");
+      benchmark::RegisterBenchmark(
+          name.c_str(), [=](benchmark::State& state) { LoadFile(state, workload, binary); })
+          ->Unit(benchmark::kMillisecond)
+          ->UseRealTime();
+    }
   }
   struct Row {
     const char* name;

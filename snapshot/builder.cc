@@ -623,6 +623,65 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<AdoptedTexts> SnapshotBuilder::AddTexts(const TextTable& texts) {
+  return catalog_->symbols_->Adopt(texts);
+}
+
+absl::StatusOr<SnapshotBuilder::PodPattern> SnapshotBuilder::AddPodPattern(
+    const objects::Pod& first) {
+  if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
+  if (absl::Status s = Check(first); !s.ok()) return s;
+  Symbols& symbols = *catalog_->symbols_;
+  SumRequests(first);
+  PodPattern pattern{.shape = shapes_->Intern(*catalog_, first, requests_),
+                     .namespace_name = symbols.Intern(first.meta.namespace_name),
+                     .deletion_time = std::nullopt,
+                     .unready = first.unready,
+                     .nominated_node = kNoText};
+  if (first.meta.deletion_time) pattern.deletion_time = NearestTime(*first.meta.deletion_time);
+  if (first.node_name.empty()) pattern.nominated_node = symbols.Intern(first.nominated_node_name);
+  return pattern;
+}
+
+absl::Status SnapshotBuilder::AddPod(const PodPattern& pattern, const PodRow& row) {
+  if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
+  NamedPod named{.namespace_name = pattern.namespace_name,
+                 .name = row.name,
+                 .key = row.uid,
+                 .creation_time = NearestTime(row.creation_time),
+                 .deletion_time = pattern.deletion_time,
+                 .unready = pattern.unready,
+                 .wanted_node = row.node_name,
+                 .is_nominated = pattern.nominated_node != kNoText};
+  if (named.is_nominated) named.wanted_node = pattern.nominated_node;
+  const auto name = [&] {
+    Symbols& symbols = *catalog_->symbols_;
+    return absl::StrCat(Absl(symbols.Text(named.namespace_name)), "/",
+                        Absl(symbols.Text(named.name)));
+  };
+  if (named.key == kNoText) named.key = catalog_->symbols_->Intern(name());
+  if (!RegisterName(named)) {
+    return absl::InvalidArgumentError(absl::StrCat("Pod ", name(), ": occurs twice"));
+  }
+  Register(named, pattern.shape);
+  return absl::OkStatus();
+}
+
+void SnapshotBuilder::Prefetch(const PodPattern& pattern, const PodRow& row) const {
+  catalog_->pods_by_name_.prefetch(
+      Catalog::NamespacedName{.namespace_name = pattern.namespace_name, .name = row.name});
+}
+
+void SnapshotBuilder::ReservePods(size_t pods) {
+  Catalog& catalog = *catalog_;
+  // Reserving for few at a time would copy the lists each time.
+  if (pods < catalog.pods_.size()) return;
+  catalog.pods_.reserve(catalog.pods_.size() + pods);
+  catalog.shape_ids_.reserve(catalog.shape_ids_.size() + pods);
+  catalog.pods_by_name_.reserve(catalog.pods_by_name_.size() + pods);
+  wanted_nodes_.reserve(wanted_nodes_.size() + pods);
+}
+
 SnapshotBuilder::NamedPod SnapshotBuilder::NameOf(const objects::Pod& pod, Symbols& symbols,
                                                   Texts texts) {
   const auto own = [&](std::string_view text) {
@@ -943,10 +1002,16 @@ void SnapshotBuilder::AssignOsFromNodes() {
 }
 
 void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
+  // Dumps often list the pods of a node one after the other.
+  TextId last = kNoText;
+  NodeId node = kNoNode;
   for (uint32_t p = 0; p < wanted_nodes_.size(); ++p) {
     if (wanted_nodes_[p] == kNoText) continue;
-    const auto it = catalog_->nodes_by_name_.find(wanted_nodes_[p]);
-    if (it != catalog_->nodes_by_name_.end()) snapshot.AddPod(PodId{p}, it->second);
+    if (wanted_nodes_[p] != last) {
+      last = wanted_nodes_[p];
+      node = catalog_->FindNode(last);
+    }
+    if (node != kNoNode) snapshot.AddPod(PodId{p}, node);
   }
 }
 

@@ -61,6 +61,37 @@ class SnapshotBuilder {
 
   absl::Status AddNode(const objects::Node& node);
   absl::Status AddPod(const objects::Pod& pod);
+
+  // --- Pods as columns (pod_columns.h)
+
+  // Takes over the texts of a file, if no other file's were taken, or else copies them.
+  // Errors: as Symbols::Adopt.
+  absl::StatusOr<AdoptedTexts> AddTexts(const TextTable& texts);
+  // What pods of one pattern have in common.
+  struct PodPattern {
+    PodShapeId shape;
+    TextId namespace_name = kNoText;
+    std::optional<int64_t> deletion_time;
+    bool unready = false;
+    // The node to which pods are nominated; kNoText if pods are bound, or have no node.
+    TextId nominated_node = kNoText;
+  };
+  // `first` is complete.  Errors: as AddPod, except that the name may be taken.
+  absl::StatusOr<PodPattern> AddPodPattern(const objects::Pod& first);
+  // The fields that differ among the pods of a pattern.
+  struct PodRow {
+    TextId name;
+    TextId uid = kNoText;
+    TextId node_name = kNoText;
+    int64_t creation_time = 0;
+  };
+  // As AddPod.  Cost: two hash look-ups.
+  absl::Status AddPod(const PodPattern& pattern, const PodRow& row);
+  // A hint that AddPod() will soon be called for `row`.
+  void Prefetch(const PodPattern& pattern, const PodRow& row) const;
+  // A hint of how many pods will be added.
+  void ReservePods(size_t pods);
+
   absl::Status AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb);
   absl::Status AddController(const objects::Controller& controller);
   absl::Status AddNamespace(const objects::Namespace& namespace_object);

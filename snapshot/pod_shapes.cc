@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "snapshot/objects/disruption_protection.h"
 #include "snapshot/objects/key_values.h"
+#include "snapshot/objects/pod_columns.h"
 #include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
@@ -228,13 +229,6 @@ void WriteAmounts(KeyWriter& write, const objects::Pod& pod) {
   write.Amounts(pod.pod_status_requests);
   write.Amounts(pod.pod_allocated);
   write.Amounts(pod.claimed);
-}
-
-// Whether no decision depends on the volume.  The API server gives nearly every pod such a volume
-// with a unique name, the token of its service account ("kube-api-access-x2x4q").
-bool OnlyProvidesData(const objects::Volume& volume) {
-  return volume.source == "projected" || volume.source == "configMap" ||
-         volume.source == "secret" || volume.source == "downwardAPI";
 }
 
 void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {

@@ -10,7 +10,11 @@
 // current pods need.  A Pin delays the reuse: while a thread has a Pin, it may read all ids that
 // were valid when the Pin was made.
 //
-// Cost:      Intern, Hold and Find are one hash look-up; Text is an array access.
+// A file's table of texts (TextTable) can be adopted as a whole: its texts get consecutive ids, and
+// their bytes stay where they are.
+//
+// Cost:      Intern, Hold and Find are one hash look-up, and a second one if a table was adopted;
+//            Text is an array access.
 //            About 36 bytes for each distinct text in addition to its bytes.
 // Threads:   const methods may run concurrently; the others need exclusive access.  After
 //            ShareWithThreads() any thread may call any method at any time, for
@@ -33,18 +37,53 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
 #include "snapshot/ids.h"
 
 namespace ebb {
 
+struct TextTable;
+
+// The ids of the texts of a TextTable that Symbols::Adopt() took.
+class AdoptedTexts {
+ public:
+  // REQUIRES: `number` is at most the table's size.
+  [[nodiscard]] TextId operator[](uint32_t number) const {
+    if (number == 0) return kNoText;
+    if (!each_.empty()) return each_[number - 1];
+    if (number <= last_known_) {
+      for (const auto& [known, id] : known_) {
+        if (known == number) return id;
+      }
+    }
+    return TextId{first_ + number - 1};
+  }
+
+ private:
+  friend class Symbols;
+
+  uint32_t first_ = 0;  // The id of text 1; the other ids follow it.
+  // Texts that had an id before.
+  std::vector<std::pair<uint32_t, TextId>> known_;
+  uint32_t last_known_ = 0;
+  std::vector<TextId> each_;  // By number, from 1; not empty if the ids do not follow each other.
+};
+
 class Symbols {
  public:
   Symbols();
+  ~Symbols();
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;
 
   // Returns the id of `text`, and keeps the text for ever.
   TextId Intern(std::string_view text);
+
+  // Interns every text of the table.  The first table that a nearly empty Symbols adopts is not
+  // copied: `texts.owner` then lives as long as the Symbols.
+  // Errors: InvalidArgument if two texts are equal.
+  // Cost: one hash of each text and some 35 bytes; for another table, as Intern().
+  absl::StatusOr<AdoptedTexts> Adopt(const TextTable& texts);
 
   // --- Texts that can be released --------------------------------------------
 
@@ -75,7 +114,7 @@ class Symbols {
   // A hint that `text` will be interned soon.  A table of many texts is larger than the
   // caches; this starts loading the entry, so that Intern need not wait for it.
   void Prefetch(std::string_view text) const {
-    if (!IsShared()) ids_.prefetch(KeyOf(text));
+    if (!IsShared() && block_ == nullptr) ids_.prefetch(KeyOf(text));
   }
 
   // Returns the id of a text with the same hash as `text`, which is nearly always `text`, without
@@ -140,13 +179,17 @@ class Symbols {
   static constexpr size_t kGrain = 8;
   static constexpr size_t kUsedAgainMax = 512;  // Longer held texts have blocks of their own.
 
+  class Block;  // A table that was adopted.
+
   [[nodiscard]] bool IsShared() const { return shared_.load(std::memory_order_relaxed); }
   TextId KeepText(std::string_view text);
   TextId HoldText(std::string_view text);
   TextId TakeId(std::string_view stored);
   void GiveBack(TextId id);
   void GiveBackReleased();
-  void GrowTexts();
+  void GrowTexts(size_t least);
+  absl::StatusOr<AdoptedTexts> AdoptBlock(const TextTable& texts);
+  absl::StatusOr<AdoptedTexts> InternEach(const TextTable& texts);
   std::string_view Store(std::string_view text);
   std::string_view StoreForAWhile(TextId id, std::string_view text);
   template <typename Function>
@@ -164,7 +207,8 @@ class Symbols {
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* free_ = nullptr;
   size_t free_bytes_ = 0;
-  absl::flat_hash_set<Entry, Hash, Equal> ids_;
+  absl::flat_hash_set<Entry, Hash, Equal> ids_;  // Without the texts of block_.
+  std::unique_ptr<Block> block_;
 
   std::vector<uint32_t> holds_;  // By TextId.
   std::vector<TextId> free_ids_;

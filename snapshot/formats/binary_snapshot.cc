@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "snapshot/formats/column_snapshot.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
 #include "snapshot/formats/wire/snapshot.pb.h"
@@ -31,13 +32,8 @@ using objects::ResourceList;
 using objects::Text;
 
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kChunkVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;  // Has no checksums.
-// A chunk is closed once it has this many bytes.  Chunks are checked and read one by one: larger
-// ones have fewer headers, smaller ones take less memory.  Not tuned.
-constexpr size_t kChunkBytes = size_t{256} << 10;
-// Roughly the size of an object without its texts; only decides when a chunk is closed.
-constexpr size_t kBytesWithoutTexts = 200;
 // A longer chunk means a damaged file.  Without the limit its length would be allocated before
 // the checksum is verified.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
@@ -47,11 +43,6 @@ uint64_t Checksum(std::string_view bytes, uint64_t seed) {
 }
 
 // Numbers in files are little-endian.
-template <typename Number>
-void AppendFixed(Number value, std::string& to) {
-  for (size_t i = 0; i < sizeof(value); ++i) to += static_cast<char>(value >> (8 * i) & 0xff);
-}
-
 // REQUIRES: `bytes` is long enough.
 template <typename Number>
 Number Fixed(std::string_view bytes) {
@@ -81,7 +72,6 @@ class Encoder {
     const uint32_t id = static_cast<uint32_t>(ids_.size()) + 1;
     ids_.emplace(absl::string_view(kept), id);
     chunk.add_strings(kept);
-    bytes += kept.size() + 4;
     return id;
   }
 
@@ -321,7 +311,6 @@ class Encoder {
   }
 
   wire::SnapshotChunk chunk;
-  size_t bytes = 0;  // Estimated size of the chunk.
 
  private:
   void PutPodSpec(const objects::Pod& from, wire::Pod& to) {
@@ -525,7 +514,6 @@ class Decoder {
     char* at = block;
     bool whole =
         true;  // If the block is UTF-8 and no text begins within a character, every text is UTF-8.
-    table_.reserve(table_.size() + static_cast<size_t>(chunk.strings_size()));
     for (const std::string& each : chunk.strings()) {
       each.copy(at, each.size());
       whole = whole && (each.empty() || (static_cast<unsigned char>(each[0]) & 0xc0) != 0x80);
@@ -1004,9 +992,20 @@ class FileReader {
   FileReader(std::string_view name, std::string_view bytes, ObjectSink& sink, ImportStats& stats)
       : name_(name), bytes_(bytes), sink_(sink), stats_(stats) {}
 
-  absl::Status Read(SnapshotVersions versions) {
+  absl::Status Read(SnapshotVersions versions, std::shared_ptr<const void> owner) {
     if (!IsBinarySnapshot(bytes_)) return Error("is not a snapshot of ebb's");
-    if (absl::Status header = ReadHeader(versions); !header.ok()) return header;
+    const absl::StatusOr<uint32_t> version = ReadHeader(versions);
+    if (!version.ok()) return version.status();
+    if (*version != kColumnVersion) return ReadChunks();
+    return ReadColumnSnapshot({.name = name_,
+                               .bytes = bytes_,
+                               .owner = std::move(owner),
+                               .checks_checksum = versions == SnapshotVersions::kChecked},
+                              sink_, stats_);
+  }
+
+ private:
+  absl::Status ReadChunks() {
     wire::SnapshotChunk chunk;
     while (!chunk.end()) {
       if (absl::Status next = NextChunk(chunk); !next.ok()) return next;
@@ -1028,19 +1027,20 @@ class FileReader {
     return absl::OkStatus();
   }
 
- private:
-  absl::Status ReadHeader(SnapshotVersions versions) {
+  // Returns the version.
+  absl::StatusOr<uint32_t> ReadHeader(SnapshotVersions versions) {
     at_ = kMagic.size();
     wire::SnapshotHeader header;
     if (absl::Status next = Next(header); !next.ok()) return next;
-    checked_ = header.version() == kVersion;
+    const uint32_t version = header.version();
+    checked_ = version == kChunkVersion;
     checksum_ = Checksum(bytes_.substr(0, at_), 0);
-    if (header.version() == kUncheckedVersion && versions == SnapshotVersions::kChecked) {
+    if (version == kUncheckedVersion && versions == SnapshotVersions::kChecked) {
       return Error("was made by an older ebb, without checksums; import the dump again");
     }
-    if (checked_ || header.version() == kUncheckedVersion) return absl::OkStatus();
-    return Error(absl::StrCat("is a snapshot of version ", header.version(),
-                              ", where this ebb reads version ", kVersion));
+    if (version >= kUncheckedVersion && version <= kColumnVersion) return version;
+    return Error(absl::StrCat("is a snapshot of version ", version,
+                              ", where this ebb reads version ", kColumnVersion));
   }
 
   absl::Status NextChunk(wire::SnapshotChunk& chunk) {
@@ -1161,73 +1161,9 @@ class FileReader {
 
 // ---------------------------------------------------------------------------
 
-class BinarySnapshotWriter::Impl {
- public:
-  explicit Impl(Output output) : output_(std::move(output)) {}
-
-  absl::Status Add(const objects::ObjectRef& object, int64_t pods_ready = 0,
-                   int64_t heartbeat_time = 0) {
-    wire::Object& entry = *encoder_.chunk.add_objects();
-    encoder_.Put(object, entry);
-    if (entry.has_controller()) entry.mutable_controller()->set_pods_ready(pods_ready);
-    if (entry.has_node()) entry.mutable_node()->set_heartbeat_time(heartbeat_time);
-    encoder_.bytes += kBytesWithoutTexts;
-    ++objects_;
-    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
-  }
-
-  void AddEmptyList(std::string_view kind) { encoder_.chunk.add_empty_lists(std::string(kind)); }
-
-  absl::Status AddUnevaluated(const ObjectSink::Unevaluated& object) {
-    wire::UnevaluatedObject& each = *encoder_.chunk.add_unevaluated();
-    each.set_api_version(std::string(object.api_version));
-    each.set_kind(std::string(object.kind));
-    each.set_namespace_name(std::string(object.namespace_name));
-    each.set_name(std::string(object.name));
-    encoder_.bytes += each.ByteSizeLong();
-    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
-  }
-
-  absl::Status Finish() {
-    encoder_.chunk.set_end(true);
-    encoder_.chunk.set_objects_total(objects_);
-    return Flush();
-  }
-
- private:
-  absl::Status Flush() {
-    if (!started_) {
-      started_ = true;
-      wire::SnapshotHeader header;
-      header.set_version(kVersion);
-      buffer_ = kMagic;
-      Append(header);
-      checksum_ = Checksum(buffer_, 0);
-      if (absl::Status put = output_(buffer_); !put.ok()) return put;
-    }
-    buffer_.clear();
-    Append(encoder_.chunk);
-    encoder_.chunk.Clear();
-    encoder_.bytes = 0;
-    checksum_ = Checksum(buffer_, checksum_);
-    std::string checksum;
-    AppendFixed(checksum_, checksum);
-    if (absl::Status put = output_(checksum); !put.ok()) return put;
-    return output_(buffer_);
-  }
-
-  template <typename Message>
-  void Append(const Message& message) {
-    AppendFixed(static_cast<uint32_t>(message.ByteSizeLong()), buffer_);
-    message.AppendToString(&buffer_);
-  }
-
-  Output output_;
-  Encoder encoder_;
-  bool started_ = false;
-  uint64_t checksum_ = 0;  // Over everything written so far.
-  uint64_t objects_ = 0;
-  std::string buffer_;
+struct BinarySnapshotWriter::Impl {
+  Output output;
+  ColumnSnapshotWriter writer;
 };
 
 BinarySnapshotWriter::BinarySnapshotWriter(Output output)
@@ -1239,31 +1175,25 @@ void BinarySnapshotWriter::OnAside(const Aside& aside) {
   heartbeat_time_ = aside.heartbeat_time;
 }
 
-absl::Status BinarySnapshotWriter::OnNode(const objects::Node& node) {
-  return impl_->Add(&node, 0, std::exchange(heartbeat_time_, 0));
-}
-absl::Status BinarySnapshotWriter::OnPod(const objects::Pod& pod) { return impl_->Add(&pod); }
-absl::Status BinarySnapshotWriter::OnPodDisruptionBudget(
-    const objects::PodDisruptionBudget& budget) {
-  return impl_->Add(&budget);
-}
-absl::Status BinarySnapshotWriter::OnController(const objects::Controller& controller) {
-  return impl_->Add(&controller, std::exchange(pods_ready_, 0));
-}
-absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& namespace_object) {
-  return impl_->Add(&namespace_object);
-}
-absl::Status BinarySnapshotWriter::OnStorageObject(const objects::StorageObject& object) {
-  return impl_->Add(&object);
+absl::Status BinarySnapshotWriter::OnObject(const objects::ObjectRef& object) {
+  Aside aside;
+  if (std::holds_alternative<const objects::Node*>(object)) {
+    aside.heartbeat_time = std::exchange(heartbeat_time_, 0);
+  } else if (std::holds_alternative<const objects::Controller*>(object)) {
+    aside.pods_ready = std::exchange(pods_ready_, 0);
+  }
+  impl_->writer.Add(object, aside);
+  return absl::OkStatus();
 }
 absl::Status BinarySnapshotWriter::OnList(std::string_view kind, uint64_t items) {
-  if (items == 0 && !kind.empty()) impl_->AddEmptyList(kind);
+  if (items == 0 && !kind.empty()) impl_->writer.AddEmptyList(kind);
   return absl::OkStatus();
 }
 absl::Status BinarySnapshotWriter::OnUnevaluated(const Unevaluated& object) {
-  return impl_->AddUnevaluated(object);
+  impl_->writer.AddUnevaluated(object);
+  return absl::OkStatus();
 }
-absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
+absl::Status BinarySnapshotWriter::Finish() { return impl_->writer.Finish(impl_->output); }
 
 // ---------------------------------------------------------------------------
 // A single object
@@ -1308,9 +1238,10 @@ const objects::ObjectRef& UnpackedObject::ref() const { return impl_->ref; }
 bool IsBinarySnapshot(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
-                                ImportStats& stats, SnapshotVersions versions) {
+                                ImportStats& stats, SnapshotVersions versions,
+                                std::shared_ptr<const void> owner) {
   stats.bytes += bytes.size();
-  return FileReader(name, bytes, sink, stats).Read(versions);
+  return FileReader(name, bytes, sink, stats).Read(versions, std::move(owner));
 }
 
 }  // namespace ebb

@@ -1,12 +1,12 @@
 // ebb's own snapshot file: a compact copy of the objects that an import read, quick to read
-// again.  wire/snapshot.proto defines the format.
+// again.  column_snapshot.h defines the format that is written; wire/snapshot.proto defines
+// versions 1 and 2, which are only read.
 //
 // Reading a snapshot gives the objects that were written, in the same order, field by field.
 // Fields and objects that the import ignored are not in the file.
 //
-// Checksums (XXH3-64, one per chunk, each chained to the one before) cover every byte, so that a
-// file in which any bit has changed is rejected.  A chunk's checksum is verified before the sink
-// receives its objects.
+// Checksums (XXH3-64) cover every byte, so that a file in which any bit has changed is rejected.
+// They are verified before the sink receives the objects; in version 2 chunk by chunk.
 //
 // Errors:  InvalidArgument, naming the file: it is truncated, damaged or of an unknown version, or
 //          a text is not UTF-8.  Errors of the sink keep their code.
@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "snapshot/formats/import_stats.h"
+#include "snapshot/objects/any_object_sink.h"
 #include "snapshot/objects/object_ref.h"
 #include "snapshot/objects/object_sink.h"
 
@@ -32,35 +33,34 @@ namespace ebb {
 bool IsBinarySnapshot(std::string_view bytes);
 
 enum class SnapshotVersions : uint8_t {
-  kChecked,       // Only versions with checksums.
-  kUncheckedToo,  // Also version 1, for bytes whose integrity is ensured elsewhere.
+  kChecked,  // Only versions with checksums.
+  // Also version 1, and version 3 whatever its checksum is: for bytes whose integrity is ensured
+  // elsewhere.
+  kUncheckedToo,
 };
 
-// Reads a whole file.  `name` is the file's name in errors.
-// Cost: one copy of each distinct text; the rest is decoded chunk by chunk.
+// Reads a whole file.  `name` is the file's name in errors.  A sink that takes columns may keep
+// `owner`, which keeps `bytes` alive; if it is null, such a sink gets a copy.
+// Cost: version 3 one look at every byte, older versions one copy of each distinct text.
 absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
                                 ImportStats& stats,
-                                SnapshotVersions versions = SnapshotVersions::kChecked);
+                                SnapshotVersions versions = SnapshotVersions::kChecked,
+                                std::shared_ptr<const void> owner = nullptr);
 
 // A sink that writes a binary snapshot of the objects it receives.
 //
-// Call Finish() once, after the last object; readers reject a file without it as truncated.
-// Memory: every distinct text, and one chunk of some hundred kilobytes.
+// Call Finish() once, after the last object; it writes the file.
+// Memory: as ColumnSnapshotWriter (column_snapshot.h).
 // Threads: one thread at a time.
-class BinarySnapshotWriter : public ObjectSink {
+class BinarySnapshotWriter : public AnyObjectSink {
  public:
-  // Receives the next bytes of the file.  An error that it returns is returned by the writer.
+  // Receives the next bytes of the file, at most 256 KiB at a time.  An error that it returns is
+  // returned by Finish().
   using Output = std::function<absl::Status(std::string_view bytes)>;
 
   explicit BinarySnapshotWriter(Output output);
   ~BinarySnapshotWriter() override;
 
-  absl::Status OnNode(const objects::Node& node) override;
-  absl::Status OnPod(const objects::Pod& pod) override;
-  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
-  absl::Status OnController(const objects::Controller& controller) override;
-  absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
-  absl::Status OnStorageObject(const objects::StorageObject& object) override;
   // Keeps empty lists: they record that the cluster has no object of the kind.
   absl::Status OnList(std::string_view kind, uint64_t items) override;
   absl::Status OnUnevaluated(const Unevaluated& object) override;
@@ -70,15 +70,18 @@ class BinarySnapshotWriter : public ObjectSink {
 
   absl::Status Finish();
 
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override;
+
  private:
-  class Impl;
+  struct Impl;
   std::unique_ptr<Impl> impl_;
   // For the next object; set by OnAside().
   int64_t pods_ready_ = 0;
   int64_t heartbeat_time_ = 0;
 };
 
-// Packs one object, to keep it in memory.  The bytes are those of a chunk of a file, without a
+// Packs one object, to keep it in memory.  The bytes are those of a chunk of version 2, without a
 // checksum.  Equal objects give equal bytes.
 std::string PackObject(const objects::ObjectRef& object);
 

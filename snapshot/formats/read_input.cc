@@ -282,6 +282,8 @@ struct Reading {
   Strangers strangers = Strangers::kRefused;
   // Whether archives are read; false inside an archive and beside a dump.
   bool archives = true;
+  // Keeps the text that is read alive; null if it only lives until the reading ends.
+  std::shared_ptr<const void> owner = nullptr;
 
   // How many more bytes the limit allows.
   [[nodiscard]] uint64_t BytesLeft() const {
@@ -431,7 +433,10 @@ absl::Status ReadArchive(std::string_view name, std::string_view bytes, const Re
 absl::Status ParseText(std::string_view name, std::string_view bytes, bool padded,
                        const Reading& reading) {
   if (bytes.size() > reading.BytesLeft()) return TooLarge(name, reading);
-  if (IsBinarySnapshot(bytes)) return ReadBinarySnapshot(name, bytes, reading.sink, reading.stats);
+  if (IsBinarySnapshot(bytes)) {
+    return ReadBinarySnapshot(name, bytes, reading.sink, reading.stats, SnapshotVersions::kChecked,
+                              reading.owner);
+  }
   if (IsUtf16(bytes)) {
     return BrokenText(
         name,
@@ -456,13 +461,15 @@ absl::Status ParseText(std::string_view name, std::string_view bytes, bool padde
   return BrokenText(name, "is neither JSON nor YAML nor a snapshot of ebb's");
 }
 
+absl::Status ParseOwned(std::string_view name, OwnedBytes bytes, const Reading& reading);
+
 absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
                    const Reading& reading) {
   if (IsGzip(bytes)) {
-    const absl::StatusOr<OwnedBytes> inside = Inflate(name, bytes, reading);
+    absl::StatusOr<OwnedBytes> inside = Inflate(name, bytes, reading);
     if (!inside.ok()) return inside.status();
     if (IsGzip(inside->view())) return BrokenText(name, "is gzip within gzip");
-    return Parse(name, inside->view(), true, reading);
+    return ParseOwned(name, *std::move(inside), reading);
   }
   if (IsTar(bytes)) {
     if (reading.archives) return ReadArchive(name, bytes, reading);
@@ -486,11 +493,19 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
   return MakeFormError({.broken = broken, .matters = true}, problem);
 }
 
+// The bytes live for as long as a sink keeps Reading::owner.
+absl::Status ParseOwned(std::string_view name, OwnedBytes bytes, const Reading& reading) {
+  const auto owner = std::make_shared<const OwnedBytes>(std::move(bytes));
+  Reading owned = reading;
+  owned.owner = owner;
+  return Parse(name, owner->view(), true, owned);
+}
+
 absl::Status ReadStandardInput(const Reading& reading) {
-  const absl::StatusOr<OwnedBytes> bytes = ReadAll(kStandardInput, STDIN_FILENO, reading);
+  absl::StatusOr<OwnedBytes> bytes = ReadAll(kStandardInput, STDIN_FILENO, reading);
   if (!bytes.ok()) return bytes.status();
   ++reading.stats.files;
-  return Parse(kStandardInput, bytes->view(), true, reading);
+  return ParseOwned(kStandardInput, *std::move(bytes), reading);
 }
 
 // Checks that a file is unchanged since `before`.  A part of an old dump followed by a part of a
@@ -523,12 +538,12 @@ absl::Status ReadFile(const std::string& path, const Reading& reading) {
     if (!mapping.ok()) return mapping.status();
     return Parse(path, (*mapping)->bytes(), true, reading);
   }
-  const absl::StatusOr<OwnedBytes> bytes = ReadAll(path, file.get(), reading, size);
+  absl::StatusOr<OwnedBytes> bytes = ReadAll(path, file.get(), reading, size);
   if (!bytes.ok()) return bytes.status();
   if (regular) {
     if (absl::Status s = CheckUnchanged(path, file.get(), status); !s.ok()) return s;
   }
-  return Parse(path, bytes->view(), true, reading);
+  return ParseOwned(path, *std::move(bytes), reading);
 }
 
 // --- Folders

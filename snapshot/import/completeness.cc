@@ -384,13 +384,18 @@ absl::Status InputCensus::OnPod(const objects::Pod& pod) {
   const bool has_version = !aside_.resource_version.empty();
   NotePlace("Pod");
   if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
+  if (has_version) pods_with_version_ += pods_now_;
+  NotePod(pod);
+  return to_->OnPod(pod);
+}
+
+PodListing InputCensus::NotePod(const objects::Pod& pod) {
   NoteUid("Pod", pod.meta, pods_now_);
   if (pods_ == 0 || pod.meta.namespace_name != last_namespace_) {
     last_namespace_ = std::string(pod.meta.namespace_name);
     namespaces_of_pods_.insert(last_namespace_);
   }
   pods_ += pods_now_;
-  if (has_version) pods_with_version_ += pods_now_;
   has_pending_pods_ |= pod.phase == "Pending";
   const PodListing listing = ListingOf(pod, expendable_pods_priority_cutoff_);
   if (listing != PodListing::kListed) NoteIdle(pod, listing);
@@ -402,7 +407,28 @@ absl::Status InputCensus::OnPod(const objects::Pod& pod) {
     if (pods_without_containers_ == 0) first_without_containers_ = NameOf(pod.meta);
     pods_without_containers_ += pods_now_;
   }
-  return to_->OnPod(pod);
+  return listing;
+}
+
+absl::Status InputCensus::OnTexts(const TextTable& texts) {
+  table_ = texts;
+  is_idle_.clear();
+  return to_->OnTexts(texts);
+}
+
+absl::Status InputCensus::OnPodPattern(const objects::Pod& first, uint64_t pods) {
+  pods_now_ = pods;
+  is_idle_.push_back(NotePod(first) != PodListing::kListed);
+  pods_now_ = 1;
+  return to_->OnPodPattern(first, pods);
+}
+
+absl::Status InputCensus::OnPods(const PodColumns& pods) {
+  for (size_t i = 0; i < pods.size(); ++i) {
+    if (!is_idle_[pods.pattern[i]] || pods.node_name[i] == 0) continue;
+    nodes_of_idle_pods_.insert(std::string(table_[pods.node_name[i]]));
+  }
+  return to_->OnPods(pods);
 }
 
 void InputCensus::NoteUid(std::string_view kind, const objects::ObjectMeta& meta,
@@ -606,7 +632,12 @@ class InputCensus::LackFinder {
         cluster_(cluster),
         catalog_(cluster.catalog()),
         newest_time_(newest_time),
-        warnings_(warnings) {}
+        warnings_(warnings),
+        pods_of_(catalog_.pod_shapes()) {
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      if (catalog_.IsThere(PodId{p})) ++pods_of_[Index(catalog_.shape_id(PodId{p}))];
+    }
+  }
 
   void NoPods() {
     if (census_.nodes_ == 0 || census_.pods_ > 0) return;
@@ -722,17 +753,16 @@ class InputCensus::LackFinder {
   void Controllers() {
     std::array<uint64_t, kKnownOwners.size()> missing{};
     std::array<bool, kKnownOwners.size()> found{};
-    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      if (!catalog_.IsThere(PodId{p})) continue;
-      const PodShape& shape = catalog_.shape_of(PodId{p});
-      if (!shape.has_controller) continue;
+    for (uint32_t s = 0; s < pods_of_.size(); ++s) {
+      const PodShape& shape = catalog_.shape(PodShapeId{s});
+      if (pods_of_[s] == 0 || !shape.has_controller) continue;
       const KnownOwner* const kind = KindOf(catalog_, shape.controller);
       if (kind == nullptr) continue;
       const auto k = static_cast<size_t>(kind - kKnownOwners.data());
       if (found[k]) continue;
       found[k] = catalog_.FindController(kind->kind, shape.namespace_name, shape.controller.name) !=
                  nullptr;
-      ++missing[k];
+      missing[k] += static_cast<uint64_t>(pods_of_[s]);
     }
     std::string kinds;
     std::string resources;
@@ -759,21 +789,22 @@ class InputCensus::LackFinder {
   void ControllersOfOtherUids() {
     int64_t pods = 0;
     int64_t others = 0;
-    std::string first;
-    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      if (!catalog_.IsThere(PodId{p})) continue;
-      const PodShape& shape = catalog_.shape_of(PodId{p});
-      const KnownOwner* const kind =
-          shape.has_controller ? KindOf(catalog_, shape.controller) : nullptr;
+    std::vector<bool> is_other(pods_of_.size());  // By shape.
+    for (uint32_t s = 0; s < pods_of_.size(); ++s) {
+      const PodShape& shape = catalog_.shape(PodShapeId{s});
+      if (pods_of_[s] == 0 || !shape.has_controller) continue;
+      const KnownOwner* const kind = KindOf(catalog_, shape.controller);
       if (kind == nullptr || catalog_.Text(shape.controller.uid).empty()) continue;
       const ControllerStatus* const controller =
           catalog_.FindController(kind->kind, shape.namespace_name, shape.controller.name);
       if (controller == nullptr || catalog_.Text(controller->uid).empty()) continue;
-      ++pods;
+      pods += pods_of_[s];
       if (controller->uid == shape.controller.uid) continue;
-      if (others++ == 0) first = catalog_.PodName(PodId{p});
+      is_other[s] = true;
+      others += pods_of_[s];
     }
     if (others <= Tolerated(pods)) return;
+    const std::string first = FirstPodOf(is_other);
     Warn("ControllersOfOtherUids",
          absl::StrCat(Count(static_cast<uint64_t>(others), "pod names", "pods name"),
                       " controllers by other UIDs than those of ", Input(), " (", Printable(first),
@@ -1235,16 +1266,20 @@ class InputCensus::LackFinder {
   // For each node, whether it runs a pod of a DaemonSet of the system or of its own kubelet.  Other
   // DaemonSets may be for some nodes only.
   [[nodiscard]] std::vector<bool> NodesWithDaemons() const {
-    std::vector<bool> has(catalog_.nodes());
-    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      if (!catalog_.IsThere(PodId{p})) continue;
-      const NodeId node = cluster_.NodeOf(PodId{p});
-      const PodShape& shape = catalog_.shape_of(PodId{p});
-      if (node == kNoNode || !shape.has_controller) continue;
+    std::vector<bool> is_daemon(pods_of_.size());  // By shape.
+    for (uint32_t s = 0; s < pods_of_.size(); ++s) {
+      const PodShape& shape = catalog_.shape(PodShapeId{s});
+      if (!shape.has_controller) continue;
       const std::string_view in = catalog_.Text(shape.namespace_name);
       if (in != kKubeSystem && !IsOfOpenShift(in)) continue;
       const std::string_view kind = catalog_.Text(shape.controller.kind);
-      if (kind == "DaemonSet" || kind == "Node") has[Index(node)] = true;
+      is_daemon[s] = kind == "DaemonSet" || kind == "Node";
+    }
+    std::vector<bool> has(catalog_.nodes());
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      if (!catalog_.IsThere(PodId{p}) || !is_daemon[Index(catalog_.shape_id(PodId{p}))]) continue;
+      const NodeId node = cluster_.NodeOf(PodId{p});
+      if (node != kNoNode) has[Index(node)] = true;
     }
     return has;
   }
@@ -1287,11 +1322,18 @@ class InputCensus::LackFinder {
 
   // Counts all pods except pods that have ended or are left out as expendable.
   [[nodiscard]] ControllerPods PodsByController() const {
-    std::vector<int64_t> of_shape(catalog_.pod_shapes());
+    return ByController(pods_of_);
+  }
+
+  // "namespace/name" of the first pod with one of these shapes; empty if there is none.
+  [[nodiscard]] std::string FirstPodOf(const std::vector<bool>& shapes) const {
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      if (catalog_.IsThere(PodId{p})) ++of_shape[Index(catalog_.shape_id(PodId{p}))];
+      const PodId pod{p};
+      if (catalog_.IsThere(pod) && shapes[Index(catalog_.shape_id(pod))]) {
+        return catalog_.PodName(pod);
+      }
     }
-    return ByController(of_shape);
+    return "";
   }
 
   // Counts pods that are being deleted, which controllers no longer count.
@@ -1333,9 +1375,11 @@ class InputCensus::LackFinder {
   void BudgetsWithoutPods() {
     const std::span<const Pdb> budgets = catalog_.pdbs();
     std::vector<bool> selects(budgets.size());
-    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      if (!catalog_.IsThere(PodId{p})) continue;
-      for (const PdbId budget : catalog_.shape_of(PodId{p}).budgets) selects[Index(budget)] = true;
+    for (uint32_t s = 0; s < pods_of_.size(); ++s) {
+      if (pods_of_[s] == 0) continue;
+      for (const PdbId budget : catalog_.shape(PodShapeId{s}).budgets) {
+        selects[Index(budget)] = true;
+      }
     }
     int64_t counted = 0;
     int64_t missing = 0;
@@ -1430,6 +1474,7 @@ class InputCensus::LackFinder {
   const Catalog& catalog_;
   const int64_t newest_time_;
   std::vector<InputWarning>& warnings_;
+  std::vector<int64_t> pods_of_;  // By shape.
 };
 
 bool InputCensus::MustBeMissing(uint64_t missing, uint64_t all) {

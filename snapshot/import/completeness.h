@@ -55,6 +55,7 @@
 #include "snapshot/import/input_warning.h"
 #include "snapshot/objects/listed_pods.h"
 #include "snapshot/objects/object_sink.h"
+#include "snapshot/objects/pod_columns.h"
 #include "snapshot/objects/unevaluated_kinds.h"
 
 namespace ebb {
@@ -99,6 +100,10 @@ class InputCensus : public ObjectSink {
 
   absl::Status OnNode(const objects::Node& node) override;
   absl::Status OnPod(const objects::Pod& pod) override;
+  [[nodiscard]] bool TakesPodColumns() const override { return to_->TakesPodColumns(); }
+  absl::Status OnTexts(const TextTable& texts) override;
+  absl::Status OnPodPattern(const objects::Pod& first, uint64_t pods) override;
+  absl::Status OnPods(const PodColumns& pods) override;
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
@@ -190,6 +195,8 @@ class InputCensus : public ObjectSink {
                          const objects::ObjectMeta& meta, const Aside& aside, uint64_t content);
   Key KeyOf(std::string_view kind, const objects::ObjectMeta& meta);
   void PassOver(std::string_view kind, const objects::ObjectMeta& meta);
+  // Records a pod, or pods_now_ pods like it, that was not read before.
+  PodListing NotePod(const objects::Pod& pod);
   void NoteUid(std::string_view kind, const objects::ObjectMeta& meta, uint64_t objects = 1);
   // Records that the namespace contains something other than pods.
   void NoteHolding(std::string_view namespace_name);
@@ -227,7 +234,11 @@ class InputCensus : public ObjectSink {
   int64_t newest_heartbeat_ = 0;
   uint64_t pods_ = 0;              // Pods in any phase.
   bool has_pending_pods_ = false;  // Some pod is in phase Pending.
-  uint64_t pods_now_ = 1;          // How many pods the current one represents (OnPodsLike).
+  // How many pods the current one represents (OnPodsLike, OnPodPattern).
+  uint64_t pods_now_ = 1;
+  // Of the current file: its texts, and by pattern whether a plan leaves out its pods.
+  TextTable table_;
+  std::vector<bool> is_idle_;
   std::string last_namespace_;
   absl::flat_hash_set<std::string> namespaces_of_pods_;
   std::string last_holding_;

@@ -117,23 +117,26 @@ absl::Status ClusterLoader::OnNode(const objects::Node& node) {
   return builder_.AddNode(node);
 }
 
-absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
-  Saw(&pod);
-  switch (ListingOf(pod, options_.expendable_pods_priority_cutoff)) {
-    case PodListing::kEnded:
-      ++counts_.ended;
-      return absl::OkStatus();
-    case PodListing::kExpendable:
-      ++counts_.expendable;
-      return absl::OkStatus();
-    case PodListing::kListed:
-      break;
-  }
+void ClusterLoader::LeaveOut(PodListing listing, uint64_t pods) {
+  (listing == PodListing::kEnded ? counts_.ended : counts_.expendable) += pods;
+}
+
+void ClusterLoader::Note(const objects::Pod& pod) {
   if (options_.assume_complete && pod.meta.namespace_name != last_namespace_) {
     last_namespace_ = std::string(pod.meta.namespace_name);
     namespaces_of_pods_.insert(last_namespace_);
   }
   counts_.scheduling_recorded |= HasScheduledCondition(pod.scheduling);
+}
+
+absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
+  Saw(&pod);
+  const PodListing listing = ListingOf(pod, options_.expendable_pods_priority_cutoff);
+  if (listing != PodListing::kListed) {
+    LeaveOut(listing, 1);
+    return absl::OkStatus();
+  }
+  Note(pod);
   if (IsNominationVoid(pod)) {
     objects::Pod deleted = pod;
     deleted.nominated_node_name = {};
@@ -146,8 +149,61 @@ absl::Status ClusterLoader::AddPod(const objects::Pod& pod) {
   if (absl::Status added = builder_.AddPod(pod); !added.ok()) return added;
   if (!pod.node_name.empty()) return absl::OkStatus();
   const PodId id{static_cast<uint32_t>(builder_.wanted_nodes().size() - 1)};
-  if (!pod.nominated_node_name.empty()) nominated_.insert(id);
-  waits_.emplace(id, WaitOf(pod, options_.bypassed_schedulers));
+  NoteWaiting(id, !pod.nominated_node_name.empty(), WaitOf(pod, options_.bypassed_schedulers));
+  return absl::OkStatus();
+}
+
+void ClusterLoader::NoteWaiting(PodId pod, bool is_nominated, PodWait wait) {
+  if (is_nominated) nominated_.insert(pod);
+  waits_.emplace(pod, wait);
+}
+
+absl::Status ClusterLoader::OnTexts(const TextTable& texts) {
+  patterns_.clear();
+  absl::StatusOr<AdoptedTexts> taken = builder_.AddTexts(texts);
+  if (taken.ok()) texts_ = *std::move(taken);
+  return taken.status();
+}
+
+absl::Status ClusterLoader::OnPodPattern(const objects::Pod& first, uint64_t /*pods*/) {
+  Pattern& pattern = patterns_.emplace_back();
+  pattern.listing = ListingOf(first, options_.expendable_pods_priority_cutoff);
+  if (pattern.listing != PodListing::kListed) return absl::OkStatus();
+  Note(first);
+  pattern.wait = WaitOf(first, options_.bypassed_schedulers);
+  absl::StatusOr<SnapshotBuilder::PodPattern> pods = builder_.AddPodPattern(first);
+  if (!pods.ok()) return pods.status();
+  pattern.pods = *std::move(pods);
+  if (IsNominationVoid(first)) pattern.pods.nominated_node = kNoText;
+  return absl::OkStatus();
+}
+
+absl::Status ClusterLoader::OnPods(const PodColumns& pods) {
+  // The names of later pods are loaded ahead: the table of names is larger than the caches.  Not
+  // tuned.
+  constexpr size_t kAhead = 16;
+  const auto row = [&](size_t i) {
+    return SnapshotBuilder::PodRow{.name = texts_[pods.name[i]],
+                                   .uid = texts_[pods.uid[i]],
+                                   .node_name = texts_[pods.node_name[i]],
+                                   .creation_time = pods.creation_time[i]};
+  };
+  builder_.ReservePods(pods.size());
+  for (size_t i = 0; i < pods.size(); ++i) {
+    if (i + kAhead < pods.size()) {
+      builder_.Prefetch(patterns_[pods.pattern[i + kAhead]].pods, row(i + kAhead));
+    }
+    const Pattern& pattern = patterns_[pods.pattern[i]];
+    newest_time_ = std::max(newest_time_, pods.creation_time[i]);
+    if (pattern.listing != PodListing::kListed) {
+      LeaveOut(pattern.listing, 1);
+      continue;
+    }
+    if (absl::Status added = builder_.AddPod(pattern.pods, row(i)); !added.ok()) return added;
+    if (pods.node_name[i] != 0) continue;
+    const PodId id{static_cast<uint32_t>(builder_.wanted_nodes().size() - 1)};
+    NoteWaiting(id, pattern.pods.nominated_node != kNoText, pattern.wait);
+  }
   return absl::OkStatus();
 }
 

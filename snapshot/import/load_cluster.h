@@ -132,13 +132,29 @@ class ClusterLoader : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
+  [[nodiscard]] bool TakesPodColumns() const override { return true; }
+  absl::Status OnTexts(const TextTable& texts) override;
+  absl::Status OnPodPattern(const objects::Pod& first, uint64_t pods) override;
+  absl::Status OnPods(const PodColumns& pods) override;
 
   // Leaves `counts.input` empty; the caller has it from the reader.
   absl::StatusOr<LoadedCluster> Finish() &&;
 
  private:
+  // What OnPods() needs of a pattern.
+  struct Pattern {
+    PodListing listing = PodListing::kListed;
+    PodWait wait = PodWait::kWaits;    // For pods without a node.
+    SnapshotBuilder::PodPattern pods;  // Only if listed.
+  };
+
   void Saw(const objects::ObjectRef& object);
+  // Counts pods that are left out.
+  void LeaveOut(PodListing listing, uint64_t pods);
+  // Records what all pods of a pattern have in common with the listed pod.
+  void Note(const objects::Pod& pod);
   absl::Status AddPod(const objects::Pod& pod);
+  void NoteWaiting(PodId pod, bool is_nominated, PodWait wait);
   absl::Status AddUnknownNamespaces();
 
   LoadOptions options_;
@@ -151,6 +167,9 @@ class ClusterLoader : public ObjectSink {
   std::string last_namespace_;
   absl::flat_hash_set<PodId> nominated_;       // Pods without a node that are nominated to one.
   absl::flat_hash_map<PodId, PodWait> waits_;  // Only for pods without a node.
+  // Of the current file.
+  AdoptedTexts texts_;
+  std::vector<Pattern> patterns_;
 };
 
 // Pods without a node for which no room is kept: for each reason its word in JSON, and the pods.

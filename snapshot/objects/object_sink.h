@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "snapshot/objects/objects.h"
+#include "snapshot/objects/pod_columns.h"
 #include "snapshot/objects/storage_objects.h"
 
 namespace ebb {
@@ -33,6 +34,29 @@ class ObjectSink {
   virtual absl::Status OnStorageObject(const objects::StorageObject& object) {
     (void)object;
     return absl::UnimplementedError("storage objects are not taken here");
+  }
+
+  // --- Pods as columns (pod_columns.h).  A reader that has columns calls these functions instead
+  // of OnPod, if TakesPodColumns() returns true.
+
+  [[nodiscard]] virtual bool TakesPodColumns() const { return false; }
+  // The texts of all objects that follow, until the next call: every Text of an object is one of
+  // them.  Patterns count from 0 again.
+  // Errors: InvalidArgument if two texts are equal.
+  virtual absl::Status OnTexts(const TextTable& texts) {
+    (void)texts;
+    return absl::OkStatus();
+  }
+  // The next pattern.  `first` is the first pod that has it, complete; `pods` is the number of pods
+  // of the file that have it.
+  virtual absl::Status OnPodPattern(const objects::Pod& first, uint64_t pods) {
+    (void)first, (void)pods;
+    return absl::UnimplementedError("pods are not taken as columns here");
+  }
+  // The next pods.  Their patterns were given before.
+  virtual absl::Status OnPods(const PodColumns& pods) {
+    (void)pods;
+    return absl::UnimplementedError("pods are not taken as columns here");
   }
 
   // Facts about the object of the next call that matter for checking the input rather than

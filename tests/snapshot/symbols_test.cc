@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "snapshot/objects/pod_columns.h"
 #include "tests/support/random_seed.h"
 
 namespace ebb::symbols_test {
@@ -278,6 +279,112 @@ TEST(SymbolsTest, BytesOfTextsThatWentAreUsedAgainForTextsOfAboutTheirSize) {
     EXPECT_EQ(symbols.Text(other), std::string(size, 'b'));
     EXPECT_EQ(symbols.Text(longer), std::string(size == 512 ? 600 : size + 1, 'c'));
     for (const TextId id : {other, longer, shorter}) symbols.Release(id);
+  }
+}
+
+// A table of texts, with its bytes behind `owner`.
+TextTable TableOf(const std::vector<std::string>& texts) {
+  struct Bytes {
+    std::string all;
+    std::vector<uint32_t> offsets = {0};
+  };
+  const auto bytes = std::make_shared<Bytes>();
+  for (const std::string& text : texts) {
+    bytes->all += text;
+    bytes->offsets.push_back(static_cast<uint32_t>(bytes->all.size()));
+  }
+  return {.bytes = bytes->all.data(), .offsets = bytes->offsets, .owner = bytes};
+}
+
+TEST(SymbolsTest, AdoptedTextsHaveIdsAndStayWhereTheyAre) {
+  Symbols symbols;
+  const TextId old = symbols.Intern("known");
+  const TextTable table = TableOf({"a", "known", "b"});
+  const absl::StatusOr<AdoptedTexts> ids = symbols.Adopt(table);
+  ASSERT_TRUE(ids.ok()) << ids.status();
+  EXPECT_EQ((*ids)[0], kNoText);
+  EXPECT_EQ((*ids)[2], old);
+  for (uint32_t number = 1; number <= table.size(); ++number) {
+    const TextId id = (*ids)[number];
+    EXPECT_EQ(symbols.Text(id), table[number]);
+    EXPECT_EQ(symbols.Intern(std::string(table[number])), id);
+    EXPECT_EQ(symbols.Intern(table[number]), id);
+    EXPECT_EQ(symbols.Hold(table[number]), id);
+    EXPECT_EQ(symbols.Find(table[number]), id);
+    EXPECT_EQ(symbols.Guess(table[number]), id);
+    symbols.Release(id);  // Adopted texts are kept.
+    EXPECT_EQ(symbols.Find(table[number]), id);
+  }
+  EXPECT_EQ(symbols.Text((*ids)[1]).data(), table[1].data());
+  EXPECT_EQ(symbols.Find("c"), std::nullopt);
+  const TextId c = symbols.Intern("c");
+  EXPECT_EQ(symbols.Text(c), "c");
+  EXPECT_EQ(symbols.Find("c"), c);
+}
+
+TEST(SymbolsTest, ViewsWithinAdoptedTextsAreTextsOfTheirOwn) {
+  Symbols symbols;
+  const TextTable table = TableOf({"a,b", "a"});
+  const absl::StatusOr<AdoptedTexts> ids = symbols.Adopt(table);
+  ASSERT_TRUE(ids.ok());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(symbols.Intern(table[1].substr(0, 1)), (*ids)[2]);
+    EXPECT_EQ(symbols.Text(symbols.Intern(table[1].substr(0, 2))), "a,");
+    EXPECT_EQ(symbols.Intern(table[1]), (*ids)[1]);
+  }
+}
+
+TEST(SymbolsTest, ASecondTableAndATableWithoutOwnerAreCopied) {
+  Symbols symbols;
+  const TextTable first = TableOf({"a", "b"});
+  ASSERT_TRUE(symbols.Adopt(first).ok());
+  TextTable second = TableOf({"b", "c", "d"});
+  const absl::StatusOr<AdoptedTexts> ids = symbols.Adopt(second);
+  ASSERT_TRUE(ids.ok());
+  EXPECT_EQ((*ids)[1], symbols.Find("b"));
+  second.owner = nullptr;
+  EXPECT_EQ(symbols.Text((*ids)[3]), "d");
+  const std::vector<std::string> texts = {"x", "y"};
+  TextTable third = TableOf(texts);
+  Symbols fresh;
+  const std::shared_ptr<const void> owner = std::exchange(third.owner, nullptr);
+  const absl::StatusOr<AdoptedTexts> copied = fresh.Adopt(third);
+  ASSERT_TRUE(copied.ok());
+  EXPECT_NE(fresh.Text((*copied)[1]).data(), third[1].data());
+  EXPECT_EQ(fresh.Text((*copied)[2]), "y");
+}
+
+TEST(SymbolsTest, ATableWithATextTwiceIsRefusedAndNamesIt) {
+  for (const bool is_first : {true, false}) {
+    Symbols symbols;
+    if (!is_first) ASSERT_TRUE(symbols.Adopt(TableOf({"z"})).ok());
+    std::vector<std::string> texts;
+    for (int i = 0; i < 100; ++i) texts.push_back("text-" + std::to_string(i));
+    ASSERT_TRUE(symbols.Adopt(TableOf(texts)).ok());
+    Symbols again;
+    if (!is_first) ASSERT_TRUE(again.Adopt(TableOf({"z"})).ok());
+    texts.push_back("text-7");
+    EXPECT_EQ(again.Adopt(TableOf(texts)).status().message(),
+              "the table of texts has \"text-7\" twice");
+  }
+}
+
+// Beyond some dozen texts of its own, a Symbols looks each text up.
+TEST(SymbolsTest, ManyAdoptedTextsAreFoundWhetherOrNotTheTableWasNew) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 50'000; ++i) texts.push_back("pod-" + std::to_string(i));
+  for (const int before : {0, 1'000}) {
+    Symbols symbols;
+    for (int i = 0; i < before; ++i) symbols.Intern("pod-" + std::to_string(7 * i));
+    const size_t had = symbols.kept();
+    const TextTable table = TableOf(texts);
+    const absl::StatusOr<AdoptedTexts> ids = symbols.Adopt(table);
+    ASSERT_TRUE(ids.ok());
+    EXPECT_EQ(symbols.kept(), had + texts.size() - static_cast<size_t>(before));
+    for (uint32_t number = 1; number <= table.size(); ++number) {
+      ASSERT_EQ(symbols.Find(texts[number - 1]), (*ids)[number]);
+      ASSERT_EQ(symbols.Text((*ids)[number]), texts[number - 1]);
+    }
   }
 }
 

@@ -183,6 +183,19 @@ class FilesTest(unittest.TestCase):
                     file.write(whole[:i * (len(whole) - 2) // 99])
                 self.refused("import", self.path(name))
 
+    def test_a_plan_from_pb_is_that_from_json_byte_for_byte(self):
+        for kind in ("uniform", "mixed", "company", "topology", "repelling", "diverse", "terms", "excluding", "budgets",
+                     "claims"):
+            with self.subTest(kind=kind):
+                dump, binary = self.path(kind + ".json"), self.path(kind + ".pb")
+                self.ebb("gen", kind, "--nodes", "40", "--seed", "3", "-o", dump)
+                self.ebb("import", dump, "-o", binary)
+                for words in (["plan", "-o", "json"], ["plan", "-o", "wide"], ["blockers", "-o", "json"]):
+                    command, *options = words
+                    now = ["--now", "2026-06-01T12:00:00Z"]
+                    plans = [self.ebb(command, path, *options, *now)[0] for path in (dump, binary)]
+                    self.assertEqual(plans[0], plans[1].replace(binary, dump))
+
     def test_a_record_that_was_changed_is_refused(self):
         record = self.path("r.db")
         self.ebb("plan", self.dump, "--state", self.path("s.db"), "--record", record)

@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
@@ -20,6 +23,7 @@
 #include "tests/support/dump_sink.h"
 #include "tests/support/every_field.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/source_dir.h"
 
 namespace ebb::binary_snapshot_test {
 namespace {
@@ -99,6 +103,18 @@ std::string ErrorOf(std::string_view bytes) {
   return error;
 }
 
+// kEveryField as the last ebb wrote it that wrote version 2.
+std::string Version2() {
+  std::ifstream file(SourceDir() + "/tests/snapshot/formats/data/version_2.pb", std::ios::binary);
+  EXPECT_TRUE(file.good());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(BinarySnapshotTest, AFileOfVersion2IsRead) {
+  EXPECT_EQ(Version2().substr(8, 6), std::string("\x02\0\0\0\x08\x02", 6));
+  EXPECT_EQ(LinesOf(Version2()), LinesOf(kEveryField));
+}
+
 TEST(BinarySnapshotTest, EveryFieldIsReadBack) {
   const std::vector<std::string> lines = LinesOf(kEveryField);
   ASSERT_EQ(lines.size(), 11u);
@@ -139,7 +155,7 @@ TEST(BinarySnapshotTest, AnAsideCountsForTheNextControllerOnly) {
   EXPECT_THAT(sink.ready, ::testing::ElementsAre(3, 0));
 }
 
-TEST(BinarySnapshotTest, ManyChunksKeepTheOrderAndShareTheirTexts) {
+TEST(BinarySnapshotTest, ManyPodsKeepTheOrderAndShareTheirTexts) {
   std::string pods;
   for (int i = 0; i < 20'000; ++i) {
     pods +=
@@ -165,22 +181,23 @@ TEST(BinarySnapshotTest, AnEmptySnapshotIsASnapshot) {
 }
 
 TEST(BinarySnapshotTest, AFileCutOffAnywhereIsAnError) {
-  const std::string snapshot = Written(kEveryField);
-  for (size_t size = 8; size < snapshot.size(); ++size) {
-    ASSERT_EQ(ErrorOf(std::string_view(snapshot).substr(0, size)), "file: is cut off") << size;
+  for (const std::string& snapshot : {Written(kEveryField), Version2()}) {
+    for (size_t size = 8; size < snapshot.size(); ++size) {
+      ASSERT_EQ(ErrorOf(std::string_view(snapshot).substr(0, size)), "file: is cut off") << size;
+    }
+    EXPECT_THAT(ErrorOf(snapshot + "x"), HasSubstr("file: is damaged near byte "));
   }
-  EXPECT_THAT(ErrorOf(snapshot + "x"), HasSubstr("file: is damaged near byte "));
 }
 
 TEST(BinarySnapshotTest, ALaterVersionIsRefusedByNumber) {
   std::string snapshot = Written(kEveryField);
   // Magic, length 2, then field 1 as a varint: the version.
-  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x02", 6));
-  snapshot[13] = 3;
-  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 3, where this ebb reads version 2");
+  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x03", 6));
+  snapshot[13] = 4;
+  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 4, where this ebb reads version 3");
 }
 
-// The snapshot as an older ebb wrote it, without checksums.
+// A snapshot of version 2 as an older ebb wrote it, without checksums.
 std::string Unchecked(std::string_view snapshot) {
   std::string old(snapshot.substr(0, 14));
   old[13] = 1;
@@ -195,7 +212,7 @@ std::string Unchecked(std::string_view snapshot) {
 }
 
 TEST(BinarySnapshotTest, AFileWithoutChecksumsIsReadOnlyIfTheCallerVouchesForIt) {
-  const std::string old = Unchecked(Written(kEveryField));
+  const std::string old = Unchecked(Version2());
   EXPECT_EQ(ErrorOf(old),
             "file: was made by an older ebb, without checksums; import the dump again");
   testing::DumpSink sink;
@@ -207,15 +224,16 @@ TEST(BinarySnapshotTest, AFileWithoutChecksumsIsReadOnlyIfTheCallerVouchesForIt)
 }
 
 TEST(BinarySnapshotTest, EverySingleFlippedBitIsRefused) {
-  const std::string snapshot = Written(kEveryField);
-  for (size_t bit = 0; bit < 8 * snapshot.size(); ++bit) {
-    std::string flipped = snapshot;
-    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-    testing::DumpSink sink;
-    ImportStats stats;
-    ASSERT_FALSE(ReadBytes("file.pb", flipped, sink, stats).ok()) << "bit " << bit;
-    // The checksum is verified before any object of the chunk is handed over.
-    ASSERT_TRUE(sink.lines().empty()) << "bit " << bit;
+  for (const std::string& snapshot : {Written(kEveryField), Version2()}) {
+    for (size_t bit = 0; bit < 8 * snapshot.size(); ++bit) {
+      std::string flipped = snapshot;
+      flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+      testing::DumpSink sink;
+      ImportStats stats;
+      ASSERT_FALSE(ReadBytes("file.pb", flipped, sink, stats).ok()) << "bit " << bit;
+      // The checksum is verified before any object is handed over.
+      ASSERT_TRUE(sink.lines().empty()) << "bit " << bit;
+    }
   }
 }
 
@@ -233,7 +251,7 @@ TEST(BinarySnapshotTest, AFlippedBitOfALargeFileIsRefused) {
   });
   ASSERT_TRUE(samples::GenerateCompany({.nodes = 300, .seed = 1}, writer).ok());
   ASSERT_TRUE(writer.Finish().ok());
-  ASSERT_GT(snapshot.size(), 2u * (256 << 10));  // Several chunks.
+  ASSERT_GT(snapshot.size(), 256u << 10);  // Several pieces of output.
   std::mt19937_64 random(7);
   for (uint64_t round = 0; round < test::Rounds(300); ++round) {
     const size_t bit = random() % (8 * snapshot.size());
@@ -246,24 +264,38 @@ TEST(BinarySnapshotTest, AFlippedBitOfALargeFileIsRefused) {
   EXPECT_EQ(ErrorOf(snapshot), "");
 }
 
-TEST(BinarySnapshotTest, AChunkMayNotBeLeftOutOrMoved) {
-  std::string pods;
-  for (int i = 0; i < 4'000; ++i) {
-    pods +=
-        R"({"kind":"Pod","metadata":{"namespace":"ns","name":"pod-)" + std::to_string(i) + "\"}}";
+// A file of version 2 with these chunks.
+std::string WithChecksums(const std::vector<std::string>& chunks) {
+  std::string file("EBBSNAP\x01\x02\0\0\0\x08\x02", 14);
+  uint64_t checksum = XXH3_64bits_withSeed(file.data(), file.size(), 0);
+  for (const std::string& chunk : chunks) {
+    const auto length = static_cast<uint32_t>(chunk.size());
+    std::string bytes(reinterpret_cast<const char*>(&length), sizeof(length));
+    bytes += chunk;
+    checksum = XXH3_64bits_withSeed(bytes.data(), bytes.size(), checksum);
+    file.append(reinterpret_cast<const char*>(&checksum), sizeof(checksum)).append(bytes);
   }
-  const std::string snapshot = Written(pods);
-  std::vector<std::string> chunks;
-  for (size_t at = 14; at < snapshot.size();) {
-    uint32_t length = 0;
-    std::memcpy(&length, snapshot.data() + at + 8, 4);
-    chunks.push_back(snapshot.substr(at, 12 + length));
-    at += 12 + length;
-  }
-  ASSERT_GE(chunks.size(), 3u);
+  return file;
+}
+
+TEST(BinarySnapshotTest, AChunkOfVersion2MayNotBeLeftOutOrMoved) {
+  // The text "n", and a namespace of this name; the same once more with "m"; the end.
+  const std::string first = "\x0a\x01n\x12\x06\x2a\x04\x0a\x02\x08\x01";
+  const std::string second = "\x0a\x01m\x12\x06\x2a\x04\x0a\x02\x08\x02";
+  const std::string end = "\x18\x01\x20\x02";
+  const std::string snapshot = WithChecksums({first, second, end});
+  EXPECT_EQ(LinesOf(snapshot),
+            (std::vector<std::string>{"Namespace name=[n]", "Namespace name=[m]"}));
   const std::string start = snapshot.substr(0, 14);
-  EXPECT_THAT(ErrorOf(start + chunks[1] + chunks[0] + chunks[2]), HasSubstr("checksum"));
-  EXPECT_THAT(ErrorOf(start + chunks[0] + chunks[2]), HasSubstr("checksum"));
+  const auto chunk = [&](size_t from, const std::string& content) {
+    return snapshot.substr(from, 12 + content.size());
+  };
+  const std::string one = chunk(14, first);
+  const std::string two = chunk(14 + one.size(), second);
+  const std::string three = chunk(14 + one.size() + two.size(), end);
+  ASSERT_EQ(start + one + two + three, snapshot);
+  EXPECT_THAT(ErrorOf(start + two + one + three), HasSubstr("checksum"));
+  EXPECT_THAT(ErrorOf(start + one + three), HasSubstr("checksum"));
 }
 
 TEST(BinarySnapshotTest, ATextThatIsNotUtf8IsRefused) {
@@ -284,22 +316,56 @@ TEST(BinarySnapshotTest, ATextThatIsNotUtf8IsRefused) {
   }
 }
 
-TEST(BinarySnapshotTest, DamageWithoutChecksumsIsAnErrorOrOtherDataButNeverACrash) {
-  const std::string snapshot = Unchecked(Written(kEveryField));
+// Reads damaged files into `Sink`s, and returns how many were refused.
+template <typename Sink>
+int RefusedOfDamaged(const std::string& snapshot, uint64_t rounds) {
   std::mt19937_64 random(3);
   int refused = 0;
-  for (int round = 0; round < 20'000; ++round) {
+  for (uint64_t round = 0; round < rounds; ++round) {
     std::string damaged = snapshot;
     for (int flips = 0; flips < 3; ++flips) {
       damaged[8 + random() % (damaged.size() - 8)] = static_cast<char>(random());
     }
-    testing::DumpSink sink;
+    Sink sink;
     ImportStats stats;
     refused +=
         ReadBinarySnapshot("file", damaged, sink, stats, SnapshotVersions::kUncheckedToo).ok() ? 0
                                                                                                : 1;
   }
-  EXPECT_GT(refused, 5'000);
+  return refused;
+}
+
+TEST(BinarySnapshotTest, DamageWithoutChecksumsIsAnErrorOrOtherDataButNeverACrash) {
+  EXPECT_GT(RefusedOfDamaged<testing::DumpSink>(Unchecked(Version2()), 20'000), 5'000);
+  EXPECT_GT(RefusedOfDamaged<testing::DumpSink>(Written(kEveryField), 20'000), 5'000);
+  EXPECT_GT(RefusedOfDamaged<ClusterLoader>(Written(kEveryField), 20'000), 5'000);
+}
+
+// Sets every word of the file to values that are the likeliest to be wrong, one at a time.
+TEST(BinarySnapshotTest, AnyWordMayBeAnyNumberWithoutACrash) {
+  const std::string snapshot = Written(kEveryField);
+  for (size_t at = 16; at + 4 <= snapshot.size(); at += 4) {
+    uint32_t word = 0;
+    std::memcpy(&word, snapshot.data() + at, sizeof(word));
+    for (const uint32_t other : {0u, 1u, word + 1, word - 1, 0x7fffffffu, 0x80000000u, ~0u}) {
+      std::string changed = snapshot;
+      std::memcpy(changed.data() + at, &other, sizeof(other));
+      testing::DumpSink lines;
+      ClusterLoader loader;
+      ImportStats stats;
+      const auto read = [&](ObjectSink& sink) {
+        return ReadBinarySnapshot("file", changed, sink, stats, SnapshotVersions::kUncheckedToo);
+      };
+      const absl::Status objects = read(lines);
+      if (!objects.ok()) {
+        EXPECT_THAT(std::string(objects.message()), ::testing::StartsWith("file: "));
+      }
+      if (read(loader).ok()) {
+        const absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+        if (cluster.ok()) ASSERT_TRUE(cluster->snapshot.CheckInvariants().ok()) << at;
+      }
+    }
+  }
 }
 
 TEST(BinarySnapshotTest, AnErrorNamesTheObjectOnce) {
@@ -361,7 +427,7 @@ TEST(BinarySnapshotTest, AnEmptyListIsReadBackIfItHasAKind) {
 
 // Writes a namespace and then an object, and reads both.
 template <typename Object>
-std::string ErrorBehindANamespace(absl::Status (BinarySnapshotWriter::*put)(const Object&),
+std::string ErrorBehindANamespace(absl::Status (AnyObjectSink::*put)(const Object&),
                                   const Object& object) {
   std::string out;
   BinarySnapshotWriter writer([&out](std::string_view bytes) {
@@ -439,7 +505,7 @@ TEST(BinarySnapshotTest, AChunkOfMoreThanAGibibyteIsDamage) {
   const auto error = [](const std::string& length) {
     testing::DumpSink sink;
     ImportStats stats;
-    std::string bytes = Unchecked(Written(kEveryField)).substr(0, 14) + length;
+    std::string bytes = Unchecked(Version2()).substr(0, 14) + length;
     return std::string(
         ReadBinarySnapshot("file", bytes, sink, stats, SnapshotVersions::kUncheckedToo).message());
   };
@@ -447,30 +513,38 @@ TEST(BinarySnapshotTest, AChunkOfMoreThanAGibibyteIsDamage) {
   EXPECT_EQ(error(std::string("\x01\0\0\x40", 4)), "file: is damaged near byte 18, at object 0");
 }
 
-// The output is called with a header, a checksum and a chunk.
 TEST(BinarySnapshotTest, AnErrorOfAnyCallOfTheOutputIsReturned) {
+  const std::string text(600 << 10, 'x');  // Three pieces of at most 256 KiB.
+  objects::Namespace object;
+  object.meta.name = "n";
+  object.meta.uid = text;
   for (int refused = 1; refused <= 3; ++refused) {
     int calls = 0;
-    BinarySnapshotWriter writer([&](std::string_view) {
+    BinarySnapshotWriter writer([&](std::string_view piece) {
+      EXPECT_LE(piece.size(), 256u << 10);
       return ++calls == refused ? absl::ResourceExhaustedError("the disk is full")
                                 : absl::OkStatus();
     });
+    ASSERT_TRUE(writer.OnNamespace(object).ok());
     EXPECT_EQ(writer.Finish().message(), "the disk is full") << refused;
     EXPECT_EQ(calls, refused);
   }
 }
 
-// Damage is found chunk by chunk, so that a reader need not hold more than one chunk.
 TEST(BinarySnapshotTest, TheErrorNamesTheBytesOfADamagedChunk) {
-  std::string snapshot = Written(R"({"kind":"Namespace","metadata":{"name":"n"}})");
-  const std::string size = std::to_string(snapshot.size());
-  snapshot.back() = static_cast<char>(snapshot.back() ^ 1);
-  // After the header of 14 bytes and the checksum.
-  EXPECT_EQ(ErrorOf(snapshot),
-            "file: is damaged: the checksum of bytes 22 to " + size + " is another");
+  const auto error = [](std::string snapshot) {
+    snapshot.back() = static_cast<char>(snapshot.back() ^ 1);
+    return ErrorOf(snapshot);
+  };
+  // Version 2: after the header of 14 bytes and the checksum.
+  for (const auto& [snapshot, begin] :
+       {std::pair(Written(kEveryField), "24"), std::pair(WithChecksums({"\x18\x01"}), "22")}) {
+    EXPECT_EQ(error(snapshot), "file: is damaged: the checksum of bytes " + std::string(begin) +
+                                   " to " + std::to_string(snapshot.size()) + " is another");
+  }
 }
 
-TEST(BinarySnapshotTest, TheErrorNamesTheEndOfAChunkWithTextThatIsNotUtf8) {
+TEST(BinarySnapshotTest, TheErrorNamesTheEndOfTextsThatAreNotUtf8) {
   std::string snapshot;
   BinarySnapshotWriter writer([&snapshot](std::string_view bytes) {
     snapshot += bytes;
@@ -481,6 +555,11 @@ TEST(BinarySnapshotTest, TheErrorNamesTheEndOfAChunkWithTextThatIsNotUtf8) {
   namespace_object.meta.uid = "\xff";
   ASSERT_TRUE(writer.OnNamespace(namespace_object).ok());
   ASSERT_TRUE(writer.Finish().ok());
+  EXPECT_EQ(ErrorOf(snapshot), "file: the texts that end at byte " +
+                                   std::to_string(snapshot.size()) +
+                                   " have a text that is not UTF-8");
+  // Version 2: the text "\xff" and no object.
+  snapshot = WithChecksums({"\x0a\x01\xff\x18\x01"});
   EXPECT_EQ(ErrorOf(snapshot), "file: the chunk that ends at byte " +
                                    std::to_string(snapshot.size()) +
                                    " has a text that is not UTF-8");
