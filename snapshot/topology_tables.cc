@@ -383,6 +383,7 @@ void TopologyTables::AddToTable(TableId table, PodMatcher& matcher, TextId name_
   if (place != names.end() && *place == name_of_namespace) return;
   names.insert(place, name_of_namespace);
   ++names_;
+  if (!table_index_) return;  // IndexShapes has not been called yet.
   table_index_->Replace(static_cast<uint32_t>(Index(table)),
                         catalog_->tables_[Index(table)].matchers);
 }
