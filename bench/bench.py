@@ -51,6 +51,8 @@ VERIFY_TIMES = 5
 VERIFY_MS = 60
 # Import of a dump into a snapshot, in milliseconds.
 IMPORT_MS = {"terms:10000": 1000}
+# One change of a live company of 5,000 nodes, in milliseconds.
+CHANGE_MS = {"KnownShape": 2, "NewShape": 5}
 GROWTH_SIZES = [500, 1000, 2000, 5000, 10000, 20000, 50000]
 GROWTH_POWER_MAX = 1.1
 
@@ -137,12 +139,18 @@ def rows_of(name, runs):
         return times("ms")
     if kind == "Live_ChurnAndRound":
         return percentiles((15, 25) if rest == "uniform:5000" else None)
+    if kind == "Live_CompanyChurn":
+        change, _, workload = rest.partition("/")
+        return times("ms", target=("<=", CHANGE_MS[change])
+                     if change in CHANGE_MS and workload == "company:5000" else None)
     if kind == "Live_OnePod":
         return times("us", target=("<=", 5))
     if kind == "Serve_PlanUnchanged":
         return percentiles((1, None))
     if kind == "Serve_ChurnAndPlan":
         return percentiles((18, 30) if rest in ("uniform:5000", "mixed:5000") else None)
+    if kind == "Serve_RoundUnderDeletions":
+        return times("ms", target=("<=", 20) if rest == "company:5000" else None)
     if kind == "Serve_Stream":
         return times("s", target=("<=", 1.5))
     if kind in ("Import_Json", "Import_JsonToSnapshot"):

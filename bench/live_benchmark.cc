@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -257,6 +258,7 @@ enum class Happens : uint8_t {
   kNewShape,    // A pod is replaced by one with new labels, as in a rollout or by a Job.
   kBudget,      // A budget for the pods of an application is created, and deleted.
   kNode,        // A node with a new name is created, and deleted.
+  kNamespace,   // A namespace is created, and deleted.
 };
 
 class CompanyChanges {
@@ -295,15 +297,27 @@ class CompanyChanges {
       }
       return PutAndDelete(&node_);
     }
+    if (what == Happens::kNamespace) {
+      namespace_ = objects::Namespace();
+      namespace_.meta.name = text_;
+      namespace_.meta.labels = {{"kubernetes.io/metadata.name", text_}};
+      return PutAndDelete(&namespace_);
+    }
     pod_.meta.name = text_;
     pod_.meta.uid = text_;
-    if (what == Happens::kNewShape) pod_.meta.labels.emplace_back("pod-template-hash", text_);
+    if (what == Happens::kNewShape) SetLabel("pod-template-hash", text_, pod_.meta.labels);
     return PutAndDelete(&pod_);
   }
 
   LiveSnapshot& live() { return live_; }
 
  private:
+  static void SetLabel(objects::Text key, objects::Text value,
+                       std::vector<objects::KeyValue>& labels) {
+    const auto label = std::ranges::find(labels, key, &objects::KeyValue::key);
+    label == labels.end() ? void(labels.push_back({key, value})) : void(label->value = value);
+  }
+
   static std::array<Change, 2> PutAndDelete(const objects::ObjectRef& object) {
     return {Change{.type = Change::Type::kPut, .object = object},
             Change{.type = Change::Type::kDelete, .object = object}};
@@ -318,6 +332,7 @@ class CompanyChanges {
   objects::Pod pod_;
   objects::PodDisruptionBudget budget_;
   objects::Node node_;
+  objects::Namespace namespace_;
 };
 
 void OneChange(State& state, const std::string& workload, Happens what) {
@@ -410,7 +425,7 @@ void ReplaceAndPlan(State& state, const std::string& workload) {
 
 }  // namespace
 
-void RegisterLiveRows() {
+void RegisterLiveRows(const std::vector<std::string>& changed) {
   using benchmark::RegisterBenchmark;
   const auto add = [](const std::string& kind, const std::string& workload, auto row) {
     return RegisterBenchmark(("BM_Live_" + kind + "/" + workload).c_str(),
@@ -426,14 +441,14 @@ void RegisterLiveRows() {
     add("ChurnAndPass", workload, ReplaceAndPlan);
     add("ChurnAndRound", workload, ReplaceAndRound)->UseManualTime()->Iterations(300);
   }
-  for (const std::string workload : {"company:1000", "company:5000"}) {
+  for (const std::string& workload : changed) {
     for (const auto& [name, what] :
-         {std::pair("CompanyKnownShape", Happens::kKnownShape),
-          std::pair("CompanyNewShape", Happens::kNewShape),
-          std::pair("CompanyBudget", Happens::kBudget), std::pair("CompanyNode", Happens::kNode)}) {
-      add(name, workload, [what](State& state, const std::string& of) {
-        OneChange(state, of, what);
-      })->UseManualTime();
+         {std::pair("KnownShape", Happens::kKnownShape), std::pair("NewShape", Happens::kNewShape),
+          std::pair("Budget", Happens::kBudget), std::pair("Node", Happens::kNode),
+          std::pair("Namespace", Happens::kNamespace)}) {
+      add(absl::StrCat("CompanyChurn/", name), workload,
+          [what](State& state, const std::string& of) { OneChange(state, of, what); })
+          ->UseManualTime();
     }
   }
   for (const std::string workload : {"mixed:5000", "mixed:50000"}) {

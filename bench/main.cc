@@ -27,6 +27,7 @@ names of rows (--list); each row runs 5 times after a warm-up.
                        are; N nodes, P pods), openb, or files
   --snapshot FILE      a cluster of your own beside them: all that `ebb plan` reads;
                        may be given often
+  --changes-of A,B,... clusters of the rows Live_CompanyChurn (default company:1000,company:5000)
   --openb FOLDER       where openb's CSV files are (default ../shared/data)
   --help               this text
   --benchmark_...      options of Google Benchmark: --benchmark_repetitions=9,
@@ -45,6 +46,7 @@ struct Options {
   std::string filter = ".*";
   std::vector<std::string> snapshots;
   std::vector<std::string> own;
+  std::vector<std::string> changed = {"company:1000", "company:5000"};
   bool list = false;
   bool help = false;
   std::vector<std::string> passed_on;
@@ -89,6 +91,8 @@ std::string Parse(const std::vector<std::string>& words, Options& options) {
       options.list = true;
     } else if (Take("--snapshots", words, i, value)) {
       options.snapshots = Split(value);
+    } else if (Take("--changes-of", words, i, value)) {
+      options.changed = Split(value);
     } else if (Take("--snapshot", words, i, value)) {
       if (!std::filesystem::exists(value)) return "--snapshot " + value + ": no such file";
       options.own.push_back(value);
@@ -148,7 +152,7 @@ int main(int argc, char** argv) {
   ebb::bench::RegisterPlannerRows(options.snapshots);
   ebb::bench::RegisterRoundRows({"uniform:5000", "mixed:5000"});
   ebb::bench::RegisterImportRows();
-  ebb::bench::RegisterLiveRows();
+  ebb::bench::RegisterLiveRows(options.changed);
   ebb::bench::RegisterServeRows();
   if (benchmark::RunSpecifiedBenchmarks() == 0) {
     return Fail("no row matches " + options.filter + "; --list prints their names");

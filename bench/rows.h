@@ -18,8 +18,9 @@ void RegisterSnapshotRows();                                      // snapshot_be
 void RegisterPlannerRows(const std::vector<std::string>& names);  // planner_benchmark.cc
 void RegisterRoundRows(const std::vector<std::string>& names);    // round_benchmark.cc
 void RegisterImportRows();                                        // import_benchmark.cc
-void RegisterLiveRows();                                          // live_benchmark.cc
-void RegisterServeRows();                                         // serve_benchmark.cc
+// `changed`: the clusters of the CompanyChurn rows.
+void RegisterLiveRows(const std::vector<std::string>& changed);  // live_benchmark.cc
+void RegisterServeRows();                                        // serve_benchmark.cc
 
 }  // namespace ebb::bench
 

@@ -178,8 +178,7 @@ void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_
     });
   }
   // These are not measured.  The first plan also counts the loaded objects.  The first pods of a
-  // new shape can split a count, so that the catalog is rebuilt (RebuildCause::kShape): once, in 80
-  // ms with mixed:5000.
+  // new shape may part two counts that one table stood for, and then all pods are counted once.
   const NodeOf spread = [nodes](size_t pod) { return absl::StrCat("node-", (pod * 7919) % nodes); };
   const auto first_pods = served.client().Apply(Replace("s", 0, pods, spread));
   const auto first_plan = served.client().Plan(PlanOf("s", kNow));
@@ -204,6 +203,7 @@ void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_
 
 wire::RoundCall RoundOf(const std::string& session, int64_t now) {
   wire::RoundCall call;
+  call.set_form(wire::AS_DATA);  // As the loop does.
   call.mutable_input()->set_session(session);
   call.mutable_input()->set_now(now);
   return call;

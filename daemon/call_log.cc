@@ -52,6 +52,20 @@ std::string LogLine(const EndedCall& call, int64_t time_s, LogFormat format) {
   return line;
 }
 
+std::string LogLine(const std::string& session, const TimedRebuild& rebuild, int64_t time_s,
+                    LogFormat format) {
+  if (format == LogFormat::kText) {
+    return fmt::format("{} rebuild session={} {}", FormatRfc3339(time_s), Printable(session),
+                       RebuildText(rebuild));
+  }
+  nlohmann::ordered_json line = {{"time", FormatRfc3339(time_s)},
+                                 {"rebuild", ToString(rebuild.rebuilt)},
+                                 {"session", session},
+                                 {"seconds", RoundedAmount(rebuild.seconds)}};
+  if (rebuild.rebuilt.renewed_texts) line["renewedTexts"] = true;
+  return CompactJson(line);
+}
+
 CallLog::CallLog(int fd, LogFormat format) : fd_(fd), format_(format) {
   thread_ = std::thread([this] { Run(); });
 }
@@ -67,7 +81,15 @@ CallLog::~CallLog() {
 
 void CallLog::Add(const EndedCall& call) {
   if (format_ == LogFormat::kNone) return;
-  std::string line = LogLine(call, ClockSeconds(), format_);
+  AddLine(LogLine(call, ClockSeconds(), format_));
+}
+
+void CallLog::Add(const std::string& session, const TimedRebuild& rebuild) {
+  if (format_ == LogFormat::kNone) return;
+  AddLine(LogLine(session, rebuild, ClockSeconds(), format_));
+}
+
+void CallLog::AddLine(std::string line) {
   line += '\n';
   {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,10 @@
-// CallLog: one line for each call that ended, for people or for machines.
+// CallLog: one line for each call that ended and for each rebuild of a session's cluster, for
+// people or for machines.
 //
 //   2026-06-01T12:00:00Z Plan session=prod OK 12 ms
+//   2026-06-01T12:00:00Z rebuild session=prod shape, 412 ms
 //   {"time":"2026-06-01T12:00:00Z","call":"Plan","session":"prod","code":"OK","seconds":0.0123}
+//   {"time":"2026-06-01T12:00:00Z","rebuild":"shape","session":"prod","seconds":0.412}
 //
 // The reader of the lines may be slow: lines wait in a queue of kLinesMax.  Lines beyond it are
 // dropped, and one line reports their number.  No call waits for the log.
@@ -21,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "daemon/planner_service.h"
+#include "planning/rebuild_log.h"
 
 namespace ebb {
 
@@ -31,6 +35,8 @@ std::string CodeName(absl::StatusCode code);
 
 // The line, without the line end.
 std::string LogLine(const EndedCall& call, int64_t time_s, LogFormat format);
+std::string LogLine(const std::string& session, const TimedRebuild& rebuild, int64_t time_s,
+                    LogFormat format);
 
 class CallLog {
  public:
@@ -44,8 +50,10 @@ class CallLog {
   CallLog& operator=(const CallLog&) = delete;
 
   void Add(const EndedCall& call);
+  void Add(const std::string& session, const TimedRebuild& rebuild);
 
  private:
+  void AddLine(std::string line);
   void Run();
   // False: the log ends, and the reader accepts nothing.
   bool Write(const std::string& text);

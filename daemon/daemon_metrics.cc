@@ -65,7 +65,11 @@ std::string DaemonMetrics::Text(const Sessions& sessions, const Now& now) const 
   auto& pods = gauge("ebb_session_pods", "Pods of the session's cluster.");
   auto& waiting = gauge("ebb_session_waiting_calls", "Calls that wait for the session.");
   auto& rebuilds = counter("ebb_session_rebuilds_total",
-                           "How often a cluster was built again from its objects.");
+                           "How often a cluster, or its volumes, were built again, by cause.");
+  auto& rebuild_seconds =
+      counter("ebb_session_rebuild_seconds_total", "How long rebuilds took, by cause.");
+  auto& renewals = counter("ebb_session_text_renewals_total",
+                           "How often a rebuild also dropped the texts of deleted objects.");
   auto& plans = counter("ebb_session_plans_total", "Plans that were made.");
   std::vector<std::pair<std::string, MetricsSnapshot>> rounds;
   const auto all = sessions.All();
@@ -77,7 +81,14 @@ std::string DaemonMetrics::Text(const Sessions& sessions, const Now& now) const 
     nodes.Add(labels).Set(static_cast<double>(status.nodes()));
     pods.Add(labels).Set(static_cast<double>(status.pods()));
     waiting.Add(labels).Set(static_cast<double>(status.calls_waiting()));
-    rebuilds.Add(labels).Increment(static_cast<double>(status.rebuilds()));
+    const RebuildTotals totals = session->Rebuilds();
+    renewals.Add(labels).Increment(static_cast<double>(totals.text_renewals));
+    for (const RebuildTotals::Total& total : totals.by_cause) {
+      const prometheus::Labels by_cause = {{"session", status.session()},
+                                           {"cause", std::string(total.cause)}};
+      rebuilds.Add(by_cause).Increment(static_cast<double>(total.rebuilds));
+      rebuild_seconds.Add(by_cause).Increment(total.seconds);
+    }
     plans.Add(labels).Increment(static_cast<double>(status.plans()));
     rounds.emplace_back(status.session(), session->RoundMetrics());
   }

@@ -6,7 +6,10 @@
 //                                         "closed" because of too many calls
 //   ebb_sessions
 //   ebb_session_version{session}, ebb_session_nodes, ebb_session_pods,
-//   ebb_session_rebuilds_total, ebb_session_plans_total, ebb_session_waiting_calls
+//   ebb_session_plans_total, ebb_session_waiting_calls
+//   ebb_session_rebuilds_total{session,cause}, ebb_session_rebuild_seconds_total{session,cause}
+//                                         by RebuildTotals::Total::cause
+//   ebb_session_text_renewals_total{session}
 //   process_resident_memory_bytes
 //
 // Threads: any thread may call.

@@ -109,6 +109,11 @@ MetricsSnapshot SessionThread::RoundMetrics() const {
   return round_metrics_;
 }
 
+RebuildTotals SessionThread::Rebuilds() const {
+  const std::lock_guard lock(mutex_);
+  return rebuilds_;
+}
+
 void SessionThread::Publish() {
   wire::SessionStatus status = session_->Status();
   MetricsSnapshot metrics;
@@ -118,6 +123,7 @@ void SessionThread::Publish() {
   version_ = session_->cluster().version();
   batches_ = session_->cluster().batches();
   status_ = std::move(status);
+  rebuilds_ = session_->cluster().rebuilds();
   if (after_round) round_metrics_ = std::move(metrics);
 }
 

@@ -111,6 +111,7 @@ class SessionThread {
   [[nodiscard]] uint64_t Batches() const;
   [[nodiscard]] wire::SessionStatus Status() const;
   [[nodiscard]] MetricsSnapshot RoundMetrics() const;
+  [[nodiscard]] RebuildTotals Rebuilds() const;
   [[nodiscard]] const std::string& name() const { return name_; }
   // The session's clock, Unix seconds.
   [[nodiscard]] int64_t ClockS() const { return session_->cluster().ClockS(); }
@@ -162,6 +163,7 @@ class SessionThread {
   uint64_t batches_ = 0;         // The session's.
   wire::SessionStatus status_;
   MetricsSnapshot round_metrics_;
+  RebuildTotals rebuilds_;
 
   std::vector<std::unique_ptr<PlanSubscriber>> subscribers_;  // Used only by the thread.
   std::thread thread_;

@@ -285,7 +285,9 @@ absl::StatusOr<LoadedCluster> LiveCluster::CheckedRecentlyHere() {
 }
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Copy() {
-  auto copy = std::make_unique<LiveCluster>(options_, holding_);
+  LiveSnapshot::Options holding = holding_;
+  holding.rebuild_observer = nullptr;
+  auto copy = std::make_unique<LiveCluster>(options_, std::move(holding));
   if (server_version_) copy->SetServerVersion(*server_version_);
   copy->SetSource(source_);
   if (absl::Status s = copy->Read([&](ObjectSink& sink) { return ExportAll(sink); }); !s.ok()) {

@@ -152,7 +152,7 @@ class LiveCluster {
                                      RoundObjects objects);
 
   // Another cluster with the same objects, which gives the same plans and is checked from scratch:
-  // for trying changes.  Cost: that of reading all objects.
+  // for trying changes.  It has no RebuildObserver.  Cost: that of reading all objects.
   absl::StatusOr<std::unique_ptr<LiveCluster>> Copy();
 
   // Writes all objects of the cluster to `sink`; reading them back gives the same plans.

@@ -86,6 +86,13 @@ std::unordered_map<uint32_t, AtTurn> ReplayTurns(const PlanReport& report) {
   return turns;
 }
 
+// When an ordered_json object grows, all of its members are copied with everything in them.
+void ReserveMembers(Json& object, size_t members) {
+  object.get_ref<Json::object_t&>().reserve(members);
+}
+constexpr size_t kMembersOfNode = 16;
+constexpr size_t kMembersOfPlan = 32;  // Including those that a round adds (PutRound).
+
 Json RemovalJson(const PlanReport& report, const PlanReport::Removal& removal) {
   const PlanContext& context = report.context;
   Json json = NodeHeadJson(report, removal.node);
@@ -272,6 +279,7 @@ void PutUtilization(const PlanContext& context, NodeId node, Json& json) {
 Json NodeHeadJson(const PlanReport& report, NodeId node) {
   const NodeFacts& facts = report.facts[Index(node)];
   Json json = {{"node", report.context.catalog().NodeName(node)}};
+  ReserveMembers(json, kMembersOfNode);
   if (const NodeGroup* group = report.context.groups->Find(node)) json["group"] = group->name;
   if (!facts.instance_type.empty()) json["instanceType"] = facts.instance_type;
   if (!facts.zone.empty()) json["zone"] = facts.zone;
@@ -323,6 +331,7 @@ Json PlanJson(const PlanReport& report) {
   Json json = {{"apiVersion", kPlanApiVersion},
                {"kind", "Plan"},
                {"now", FormatRfc3339(report.context.request->pass.now_s)}};
+  ReserveMembers(json, kMembersOfPlan);
   PutComplete(report.context.cluster->warnings, json);
   json["summary"] = SummaryJson(report);
   const std::unordered_map<uint32_t, AtTurn> turns = ReplayTurns(report);

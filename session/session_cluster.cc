@@ -83,22 +83,30 @@ SessionCluster::SessionCluster(std::string name, const SessionOptions& options)
     : name_(std::move(name)),
       id_(NewSessionId()),
       options_(options),
+      rebuild_log_([this](const TimedRebuild& rebuild) {
+        if (options_.on_rebuild != nullptr) options_.on_rebuild(name_, rebuild);
+      }),
       live_(NewCluster({.assume_complete = options.as_given})),
       assume_complete_(options.as_given),
       feed_(name_) {}
 
-LiveSnapshot::Options SessionCluster::LiveOptionsOf(const LoadOptions& load) const {
-  if (!options_.as_given) return LiveCluster::LiveOptionsOf(load);
+LiveSnapshot::Options SessionCluster::LiveOptionsOf(const LoadOptions& load) {
+  if (!options_.as_given) {
+    LiveSnapshot::Options options = LiveCluster::LiveOptionsOf(load);
+    options.rebuild_observer = &rebuild_log_;
+    return options;
+  }
   return {.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
           .bypassed_schedulers = load.bypassed_schedulers,
           .keep_ended_pods = true,
           .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels,
           .renew_texts = true,
           .match_os = load.match_os,
-          .kubernetes_version = load.kubernetes_version};
+          .kubernetes_version = load.kubernetes_version,
+          .rebuild_observer = &rebuild_log_};
 }
 
-std::unique_ptr<LiveCluster> SessionCluster::NewCluster(const LoadOptions& load) const {
+std::unique_ptr<LiveCluster> SessionCluster::NewCluster(const LoadOptions& load) {
   auto cluster = std::make_unique<LiveCluster>(load, LiveOptionsOf(load));
   cluster->SetSource(InputSource::kFeeder);  // A dump replaces this cluster (Load).
   if (server_version_) cluster->SetServerVersion(*server_version_);
@@ -399,7 +407,7 @@ absl::StatusOr<uint64_t> SessionCluster::EndResync(uint64_t resync) {
 }
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> SessionCluster::ReadDump(std::string_view dump,
-                                                                      LoadOptions load) const {
+                                                                      LoadOptions load) {
   load.allow_incomplete = true;  // If something is missing, questions are rejected, but not dumps.
   load.limits.bytes_max = options_.dump_bytes_max;
   const Parallelism parallelism(options_.threads);

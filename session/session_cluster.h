@@ -33,6 +33,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planning/live_cluster.h"
+#include "planning/rebuild_log.h"
 #include "report/plan_report.h"
 #include "report/plan_time.h"
 #include "rounds/round_settings.h"
@@ -63,6 +64,8 @@ class SessionCluster {
   [[nodiscard]] uint64_t batches() const { return batches_; }
   // Sets the fields of a SessionStatus that concern the cluster.
   void PutStatus(wire::SessionStatus& status) const;
+  // Since the session began; Load() and SetSettings() do not reset them.
+  [[nodiscard]] const RebuildTotals& rebuilds() const { return rebuild_log_.totals(); }
 
   // --- Settings --------------------------------------------------------------
 
@@ -197,13 +200,13 @@ class SessionCluster {
 
  private:
   // How the session's cluster holds its objects.
-  [[nodiscard]] LiveSnapshot::Options LiveOptionsOf(const LoadOptions& load) const;
-  [[nodiscard]] std::unique_ptr<LiveCluster> NewCluster(const LoadOptions& load) const;
+  [[nodiscard]] LiveSnapshot::Options LiveOptionsOf(const LoadOptions& load);
+  [[nodiscard]] std::unique_ptr<LiveCluster> NewCluster(const LoadOptions& load);
   // Checks that there is room for the changes.  Errors: ResourceExhausted.
   absl::Status CheckRoom(std::span<const Change> changes) const;
   // Reads the cluster of a dump, within the limits of a session.
   [[nodiscard]] absl::StatusOr<std::unique_ptr<LiveCluster>> ReadDump(std::string_view dump,
-                                                                      LoadOptions load) const;
+                                                                      LoadOptions load);
   // Checks that a dump may replace the cluster.  `cluster_uid`: as the sender says; `of_dump`: as
   // the dump itself says.
   [[nodiscard]] absl::Status CheckDumpIsOf(std::string_view cluster_uid,
@@ -227,6 +230,7 @@ class SessionCluster {
   const std::string id_;  // No other session of this or another process has or had it.
   const SessionOptions& options_;
   std::optional<KubernetesVersion> server_version_;  // As a feeder set it; absent: no feeder has.
+  RebuildLog rebuild_log_;                           // Of live_, and of the clusters before it.
   std::unique_ptr<LiveCluster> live_;
   SessionSettings settings_;
   bool assume_complete_;  // From the session's own settings, not from a Load().

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "planning/rebuild_log.h"
 #include "snapshot/live/change_batch.h"
 
 namespace ebb {
@@ -38,6 +39,8 @@ struct SessionOptions {
   std::function<uint64_t()> resident_bytes;
   std::function<int64_t()> clock_s;  // Unix time.
   size_t threads = 1;                // For reading a dump.
+  // Called when a session has built its cluster again, in the session's thread.  May be null.
+  std::function<void(const std::string& session, const TimedRebuild& rebuild)> on_rebuild;
 };
 
 // Errors: ResourceExhausted: the process uses more memory than memory_bytes_max.

@@ -43,6 +43,10 @@ void BudgetKeeper::Settle() {
   }
 }
 
+void BudgetKeeper::AllowMissing(size_t budget, int64_t more) {
+  budgets_[budget].missing_max = std::max<int64_t>(0, budgets_[budget].missing_max + more);
+}
+
 int64_t BudgetKeeper::Desired(size_t budget) const {
   return std::max<int64_t>(0, budgets_[budget].wanted - budgets_[budget].missing_max);
 }

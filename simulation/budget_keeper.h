@@ -42,6 +42,8 @@ class BudgetKeeper {
   // Fixes how many pods may be missing from now on: the pods that are missing now, plus the number
   // that the status allowed.  Call once, after all initial pods were counted.
   void Settle();
+  // Lets `more` pods more be missing than before; below 0: fewer, but not fewer than none.
+  void AllowMissing(size_t budget, int64_t more);
 
   [[nodiscard]] size_t size() const { return budgets_.size(); }
   [[nodiscard]] int64_t Allowed(size_t budget) const;

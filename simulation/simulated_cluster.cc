@@ -40,6 +40,7 @@ SimulatedCluster::SimulatedCluster(const SimulatedClusterOptions& options)
       scheduler_(options.seed),
       random_(options.seed + 1),
       load_random_(options.seed + 2),
+      churn_random_(options.seed + 3),
       now_s_(options.start_s) {}
 
 absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(
@@ -81,6 +82,7 @@ void SimulatedCluster::StartEvents() {
   }
   if (options_.groups_grow) At(now_s_ + kGrowEveryS, Kind::kGrow);
   if (options_.daily_load) At(now_s_ + kLoadEveryS, Kind::kLoad);
+  if (options_.churn) StartChurn();
   const auto first = [&](int64_t per_day, Kind kind) {
     if (per_day > 0) At(now_s_ + Draw(Between(per_day)), kind);
   };
@@ -141,6 +143,20 @@ void SimulatedCluster::Handle(const Event& event) {
     case Kind::kLoad:
       At(now_s_ + kLoadEveryS, Kind::kLoad);
       return ChangeLoad();
+    case Kind::kRollouts:
+      return BeginRollouts();
+    case Kind::kRolloutStep:
+      return StepRollout(event.what, static_cast<size_t>(event.detail));
+    case Kind::kCron:
+      return RunCronJobs();
+    case Kind::kPreview:
+      return BeginPreview();
+    case Kind::kPreviewEnds:
+      return EndPreview(event.what);
+    case Kind::kWorkloadEnds:
+      return EndWorkload(event.what);
+    case Kind::kBudgets:
+      return ChangeBudgets();
     case Kind::kApiAway:
       api_away_until_s_ = now_s_ + options_.faults.api_away_for_s;
       return again(options_.faults.api_away_per_day);

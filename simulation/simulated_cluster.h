@@ -16,14 +16,16 @@
 //                for a node that vanished.  Each keeps one node, the pattern for new ones;
 //  load          if options.daily_load is set, Deployments grow and shrink over the day, and pods
 //                of Jobs end and are replaced;
+//  churn         if options.churn is set (simulated_churn.cc), Deployments get new versions each
+//                hour, CronJobs run, preview namespaces come and go, and budgets change;
 //  faults        according to options.faults.
 //
 // It is an Actuator and a ClusterSource.  Events happen only in AdvanceTo; the functions of both
 // interfaces call it with the time that they are given.
 //
 // Deterministic: the same objects, options and calls give the same cluster, as far as the
-//                logarithms of C libraries agree.  The load has its own random generator: it does
-//                not depend on what is done to the cluster.
+//                logarithms of C libraries agree.  Load and churn have their own random
+//                generators: they do not depend on what is done to the cluster.
 // Errors:        those of the Actuator; Unavailable while the API is unavailable.
 // Cost:          O(log events) for each event; O(nodes) for each scheduled pod.
 // Threads:       one at a time.
@@ -78,6 +80,7 @@ struct SimulatedClusterOptions {
   uint64_t seed = 1;
   int64_t start_s = 0;  // Unix time.
   bool daily_load = false;
+  bool churn = false;
   // True: groups boot nodes for pods that fit nowhere, and keep at least one node.  False: they
   // have as many nodes as Grow requests, possibly none.
   bool groups_grow = true;
@@ -107,6 +110,10 @@ struct SimulationCounts {
   uint64_t deletions_failed = 0;
   uint64_t nodes_added = 0;
   uint64_t nodes_vanished = 0;
+  uint64_t rollouts = 0;
+  uint64_t cron_jobs = 0;
+  uint64_t previews = 0;
+  uint64_t budget_changes = 0;
   uint64_t pods_scheduled = 0;
   uint64_t pods_waited = 0;    // Pods that no node took at first.
   int64_t pod_wait_s = 0;      // The sum of the waiting times of pods that found a node,
@@ -154,6 +161,8 @@ class SimulatedCluster : public Actuator, public ClusterSource {
 
   // --- For observers ---------------------------------------------------------------
   [[nodiscard]] const SimulationCounts& counts() const { return counts_; }
+  // Of the LiveSnapshot that shows the objects.
+  [[nodiscard]] const LiveCounts& live_counts() const { return objects_.live_counts(); }
   [[nodiscard]] size_t nodes() const { return objects_.nodes_there(); }
   [[nodiscard]] size_t deletions() const { return deletions_.size(); }
   // Valid until the next change.
@@ -186,6 +195,13 @@ class SimulatedCluster : public Actuator, public ClusterSource {
     kApiAway,
     kVanish,
     kBareEnds,
+    kRollouts,
+    kRolloutStep,
+    kCron,
+    kPreview,
+    kPreviewEnds,
+    kWorkloadEnds,
+    kBudgets,
   };
   struct Event {
     int64_t at_s;
@@ -247,6 +263,18 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   void Vanish();
   void EmptyNode(size_t node, bool killed);
 
+  // simulated_churn.cc
+  void StartChurn();
+  int64_t DrawChurn(const SimulatedLatency& latency);
+  std::string DrawHash();
+  void BeginRollouts();
+  void StepRollout(size_t next, size_t old);
+  void RunCronJobs();
+  void BeginPreview();
+  void EndPreview(size_t number);
+  void EndWorkload(size_t workload);
+  void ChangeBudgets();
+
   // simulated_cluster.cc
   [[nodiscard]] absl::Status Reach(int64_t now_s);
   const NodeGroups& GroupsNow(const ClusterSnapshot& snapshot);
@@ -264,11 +292,14 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   SimulatedScheduler scheduler_;
   Random random_;
   Random load_random_;
+  Random churn_random_;
   int64_t now_s_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   uint64_t events_made_ = 0;
   int64_t api_away_until_s_ = 0;
 
+  std::vector<size_t> deployments_;  // The newest workload of each; used for churn.
+  std::vector<size_t> jobs_;         // Jobs of the input; used for churn.
   std::vector<Group> groups_;
   // Groups of the last observation, and what identifies its catalog.
   NodeGroups observed_;

@@ -437,6 +437,74 @@ void SimulatedObjects::SetWanted(size_t number, int64_t wanted) {
   ShowController(number);
 }
 
+namespace {
+
+using NewLabels = std::vector<std::pair<std::string_view, std::string_view>>;
+
+void SetLabels(const NewLabels& labels, std::vector<objects::KeyValue>& all) {
+  for (const auto& [key, value] : labels) {
+    const auto label = std::ranges::find(all, key, &objects::KeyValue::key);
+    if (label == all.end()) {
+      all.push_back({key, value});
+    } else {
+      label->value = value;
+    }
+  }
+}
+
+}  // namespace
+
+size_t SimulatedObjects::AddWorkloadLike(size_t like, const WorkloadNames& names) {
+  const std::string uid = absl::StrCat("uid-of-", names.name);
+  const std::string kind = workloads_[like].kind;
+  const size_t number = WorkloadOf(names.namespace_name, kind, names.name);
+  objects::Pod pod = As<objects::Pod>(templates_[workloads_[like].pod_template].object);
+  pod.meta.namespace_name = names.namespace_name;
+  SetLabels(names.labels, pod.meta.labels);
+  for (objects::OwnerReference& owner : pod.meta.owners) {
+    if (!owner.controller) continue;
+    owner.name = names.name;
+    owner.uid = uid;
+  }
+  const size_t pod_template = TemplateOf(pod);
+  Symbols& symbols = *live_.symbols();
+  templates_[pod_template].budgets = budgets_.Matching(symbols.Intern(names.namespace_name),
+                                                       InternLabels(pod.meta.labels, symbols));
+  workloads_[number].pod_template = pod_template;
+  if (workloads_[like].object == nullptr) return number;
+  objects::Controller controller = As<objects::Controller>(*workloads_[like].object);
+  controller.meta.namespace_name = names.namespace_name;
+  controller.meta.name = names.name;
+  controller.meta.uid = uid;
+  SetLabels(names.labels, controller.meta.labels);
+  workloads_[number].object = std::make_unique<UnpackedObject>(PackObject(&controller));
+  ShowController(number);
+  return number;
+}
+
+void SimulatedObjects::RemoveController(size_t number) {
+  Workload& workload = workloads_[number];
+  EBB_CHECK(workload.wanted == 0);
+  if (workload.object == nullptr) return;
+  const UnpackedObject object = std::move(*workload.object);
+  workload.object.reset();
+  Put(&As<objects::Controller>(object), Change::Type::kDelete);
+}
+
+void SimulatedObjects::AddNamespace(const std::string& name, int64_t now_s) {
+  objects::Namespace made;
+  made.meta.name = name;
+  made.meta.creation_time = now_s;
+  made.meta.labels = {{"kubernetes.io/metadata.name", name}};
+  Put(&made);
+}
+
+void SimulatedObjects::RemoveNamespace(const std::string& name) {
+  objects::Namespace gone;
+  gone.meta.name = name;
+  Put(&gone, Change::Type::kDelete);
+}
+
 int64_t SimulatedObjects::CountHealthy(size_t budget) const {
   return std::ranges::count_if(pods_, [&](const SimulatedPod& pod) {
     return IsHealthy(pod) && std::ranges::count(templates_[pod.pod_template].budgets, budget) > 0;

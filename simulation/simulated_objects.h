@@ -24,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -120,6 +121,7 @@ class SimulatedObjects : public ObjectSink {
   [[nodiscard]] const std::vector<Workload>& workloads() const { return workloads_; }
   [[nodiscard]] const std::vector<PodTemplate>& templates() const { return templates_; }
   [[nodiscard]] const BudgetKeeper& budgets() const { return budgets_; }
+  [[nodiscard]] const LiveCounts& live_counts() const { return live_.counts(); }
   SimulatedNode& node(size_t number) { return nodes_[number]; }
   SimulatedPod& pod(size_t number) { return pods_[number]; }
   Workload& workload(size_t number) { return workloads_[number]; }
@@ -178,6 +180,23 @@ class SimulatedObjects : public ObjectSink {
   void TakeTaint(size_t node, const std::string& key);
   // From now on the controller wants `wanted` pods.
   void SetWanted(size_t workload, int64_t wanted);
+
+  struct WorkloadNames {
+    std::string namespace_name;
+    std::string name;
+    // Labels of its pods and of itself, in place of those of these keys; its UID is
+    // "uid-of-<name>".
+    std::vector<std::pair<std::string_view, std::string_view>> labels;
+  };
+  // Adds a controller of the kind of `like`, whose pods are like those of `like`.  It wants no
+  // pods.  REQUIRES: `like` has a pod template.
+  size_t AddWorkloadLike(size_t like, const WorkloadNames& names);
+  // Removes the object of a controller.  REQUIRES: it wants no pods.
+  void RemoveController(size_t workload);
+  void AddNamespace(const std::string& name, int64_t now_s);
+  void RemoveNamespace(const std::string& name);
+  // As BudgetKeeper::AllowMissing.
+  void AllowMissing(size_t budget, int64_t more) { budgets_.AllowMissing(budget, more); }
 
  private:
   using WorkloadKey = std::tuple<std::string, std::string, std::string>;

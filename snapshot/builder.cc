@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/time_range.h"
+#include "snapshot/not_evaluated.h"
 #include "snapshot/objects/key_values.h"
 #include "snapshot/objects/object_ref.h"
 #include "snapshot/objects/pod_requests.h"
@@ -927,8 +928,8 @@ void SnapshotBuilder::RefuseDeviceClasses(PodShape& shape) const {
     if (device_class == kNoText || !shape.not_understood.empty()) continue;
     shape.not_understood =
         absl::StrCat("spec.containers[].resources.requests.", Absl(catalog.Text(name)),
-                     ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)),
-                     "; dynamic resource allocation is not evaluated");
+                     ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)), "; ",
+                     Absl(kDynamicAllocationNotEvaluated));
   }
 }
 
@@ -947,7 +948,7 @@ void SnapshotBuilder::RefuseResourceClaims(PodShape& shape) const {
                     catalog.storage_->Describe(shape.namespace_name, claim, catalog.symbols()),
                     "; ");
   }
-  shape.not_understood = why + "dynamic resource allocation is not evaluated";
+  shape.not_understood = absl::StrCat(why, Absl(kDynamicAllocationNotEvaluated));
 }
 
 void SnapshotBuilder::RefuseUnknownNamespaces() {

@@ -358,6 +358,8 @@ struct PodMatcher {
   std::vector<TextId> namespaces;  // Sorted.
   bool all_namespaces = false;
   Selector selector;
+  // The term's namespaceSelector, if `namespaces` also lists those that it matches.
+  std::optional<Selector> namespace_selector = std::nullopt;
 
   [[nodiscard]] bool Matches(const PodShape& shape) const;
 };

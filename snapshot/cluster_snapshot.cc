@@ -301,12 +301,19 @@ void ClusterSnapshot::Grow() {
   topology_.Grow(*catalog_, alive_);
 }
 
-void ClusterSnapshot::CountInNewTables(TableId first) {
+void ClusterSnapshot::CountInNewTables(TableId first, std::span<const TableId> others) {
   alive_.ForEach([&](NodeId node) {
     for (const PodId pod : PodsOn(node)) {
       const std::vector<TableId>& feeds = catalog_->shape_of(pod).feeds;
-      for (auto table = feeds.rbegin(); table != feeds.rend() && *table >= first; ++table) {
+      auto table = feeds.rbegin();
+      for (; table != feeds.rend() && *table >= first; ++table) {
         topology_.CountOne(*catalog_, *table, node);
+      }
+      if (others.empty()) continue;
+      for (; table != feeds.rend(); ++table) {
+        if (std::ranges::binary_search(others, *table)) {
+          topology_.CountOne(*catalog_, *table, node);
+        }
       }
     }
   });

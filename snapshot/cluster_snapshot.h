@@ -230,9 +230,10 @@ class ClusterSnapshot {
 
   // Adds room for the nodes, pods, resources and tables that the catalog has gained.
   void Grow();
-  // Counts all pods in the tables from `first` on, which are new.  In each shape's `feeds` the
-  // new tables are listed last.  Cost: O(pods).
-  void CountInNewTables(TableId first);
+  // Counts all pods in the tables from `first` on, which are new, and in `others` (ascending),
+  // which count no pod yet.  In each shape's `feeds` the new tables are listed last.
+  // Cost: O(pods + tables that count them, if there are others).
+  void CountInNewTables(TableId first, std::span<const TableId> others);
 
   std::shared_ptr<Catalog> catalog_;
 

@@ -505,8 +505,9 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
     Effect operator()(const objects::CsiDriver&) const { return Effect::kAnew; }
     Effect operator()(const objects::CsiStorageCapacity&) const { return Effect::kAnew; }
     Effect operator()(const objects::DeviceClass&) const { return Effect::kShapes; }
-    Effect operator()(const objects::ResourceClaim&) const { return Effect::kShapes; }
-    Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kShapes; }
+    // The caller also describes the claims of pods again (LiveSnapshot::ReadStorageAgain).
+    Effect operator()(const objects::ResourceClaim&) const { return Effect::kAnew; }
+    Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kAnew; }
   } effect;
   return std::visit(effect, object);
 }

@@ -40,7 +40,9 @@
 //  6. Shapes that share a table, directly or through others, become one family.
 //
 // ConnectLast takes the same steps for one new shape.  It uses table_index_ to find the tables that
-// may count the shape, and the shapes that its new tables may count.
+// may count the shape, and the shapes that its new tables may count.  If the shape has a term and
+// does not match it, or matches it and does not have it, two tables that were one (step 4) part:
+// the kExistingAnti table gets the shapes that feed it and those that it repels.
 
 namespace ebb {
 namespace {
@@ -80,16 +82,23 @@ void AppendIds(std::string& key, const std::vector<Id>& ids) {
   for (const Id id : ids) Append(key, Index(id));
 }
 
-void AppendMatcher(std::string& key, const PodMatcher& matcher) {
-  Append(key, matcher.all_namespaces);
-  AppendIds(key, matcher.namespaces);
-  Append(key, matcher.selector.nothing);
-  Append(key, matcher.selector.requirements.size());
-  for (const LabelRequirement& requirement : matcher.selector.requirements) {
+void AppendSelector(std::string& key, const Selector& selector) {
+  Append(key, selector.nothing);
+  Append(key, selector.requirements.size());
+  for (const LabelRequirement& requirement : selector.requirements) {
     Append(key, Index(requirement.key));
     Append(key, static_cast<uint64_t>(requirement.op));
     AppendIds(key, requirement.values);
   }
+}
+
+// Selectors of namespaces that list the same namespaces now may list others later.
+void AppendMatcher(std::string& key, const PodMatcher& matcher) {
+  Append(key, matcher.all_namespaces);
+  AppendIds(key, matcher.namespaces);
+  AppendSelector(key, matcher.selector);
+  Append(key, matcher.namespace_selector.has_value());
+  if (matcher.namespace_selector) AppendSelector(key, *matcher.namespace_selector);
 }
 
 std::string TableKey(const CounterTable& table) {
@@ -176,6 +185,7 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
   const auto known = static_cast<uint32_t>(catalog_->tables_.size());
   const bool asked_for_namespaces = asks_for_namespaces_;
   PodShape& shape = catalog_->shapes_.back();
+  if (asks_for_namespaces_ && !EnterNamespace(shape.namespace_name)) return false;
   if (!pending.empty()) AskFor(shape, pending);
   const auto tables = static_cast<uint32_t>(catalog_->tables_.size());
   table_index_->CountShape(shape);
@@ -184,11 +194,8 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
     table_index_->Add(table.matchers, static_cast<size_t>(table.kind));
   }
   if (left_out_ || names_ > kNamesMax || FindsTooMany()) return false;
-  // Tables list only namespaces that had pods at Connect.
-  if (asks_for_namespaces_ && (!asked_for_namespaces ||
-                               !std::ranges::binary_search(of_pods_.names, shape.namespace_name))) {
-    return false;
-  }
+  // Until now, the namespaces of shapes were not followed.
+  if (asks_for_namespaces_ && !asked_for_namespaces) return false;
   std::vector<PodShapeId> connected = {id};  // The shape, and shapes connected to new tables.
   const auto connect = [&](bool repelling) {
     const auto offer = [&](uint32_t t, PodShapeId s) {
@@ -212,8 +219,10 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
   for (uint32_t t = 0; t < tables; ++t) {
     const bool same = CountsTheSame(TableId{t});
     if (t >= known) repelling_[t].is_matching = same;
-    // So far one table stood for two.  From now on their counts differ.
-    if (repelling_[t].is_matching && !same) return false;
+    if (!repelling_[t].is_matching || same) continue;
+    const std::vector<PodShapeId> of_table = Part(TableId{t}, id, TableId{known});
+    connected.insert(connected.end(), of_table.begin(), of_table.end());
+    parted_.push_back(TableId{t});
   }
   connect(/*repelling=*/true);
   FeedRepelling(shape);
@@ -337,14 +346,15 @@ void TopologyTables::IndexNamespaces() {
   const auto fill = [&](std::vector<TextId> names, Namespaces& namespaces) {
     SortUnique(names);
     for (const TextId name : names) {
-      const LabelSet* labels = catalog_->FindNamespaceLabels(name);
+      const LabelSet* const labels = catalog_->FindNamespaceLabels(name);
       namespaces.labels.Add(labels != nullptr ? *labels : LabelSet());
     }
     namespaces.labels.Finish();
     namespaces.names = std::move(names);
   };
+  namespace_labels_ = catalog_->namespace_labels_;
   std::vector<TextId> names;
-  for (const auto& [name, labels] : catalog_->namespace_labels_) names.push_back(name);
+  for (const auto& [name, labels] : namespace_labels_) names.push_back(name);
   fill(std::move(names), listed_);
   names.clear();
   for (const PodShape& shape : catalog_->shapes_) names.push_back(shape.namespace_name);
@@ -354,15 +364,75 @@ void TopologyTables::IndexNamespaces() {
 std::vector<TextId> TopologyTables::Matching(const Selector& selector,
                                              const Namespaces& among) const {
   std::vector<TextId> names;
+  const auto offer = [&](TextId name) {
+    const auto labels = namespace_labels_.find(name);
+    if (selector.Matches(labels != namespace_labels_.end() ? labels->second : LabelSet())) {
+      names.push_back(name);
+    }
+  };
   LabelIndex::Candidates candidates(among.labels);
   candidates.Narrow(selector);
-  candidates.ForEach([&](uint32_t n) {
-    const LabelSet* labels = catalog_->FindNamespaceLabels(among.names[n]);
-    if (selector.Matches(labels != nullptr ? *labels : LabelSet())) {
-      names.push_back(among.names[n]);
-    }
-  });
+  candidates.ForEach([&](uint32_t n) { offer(among.names[n]); });
+  for (const TextId name : among.later) offer(name);
   return names;
+}
+
+void TopologyTables::AddToTable(TableId table, PodMatcher& matcher, TextId name_of_namespace) {
+  std::vector<TextId>& names = matcher.namespaces;
+  const auto place = std::ranges::lower_bound(names, name_of_namespace);
+  if (place != names.end() && *place == name_of_namespace) return;
+  names.insert(place, name_of_namespace);
+  ++names_;
+  if (!table_index_) return;  // IndexShapes has not been called yet.
+  table_index_->Replace(static_cast<uint32_t>(Index(table)),
+                        catalog_->tables_[Index(table)].matchers);
+}
+
+// Before the first shape of a namespace is connected: terms of existing pods that select the
+// namespace list it from now on.  Returns false if its labels are not known.
+bool TopologyTables::EnterNamespace(TextId name) {
+  if (of_pods_.Has(name)) return true;
+  const auto labels = namespace_labels_.find(name);
+  if (labels == namespace_labels_.end()) return false;
+  for (const TableId id : by_namespace_labels_) {
+    CounterTable& table = catalog_->tables_[Index(id)];
+    if (table.kind != TableKind::kExistingAnti) continue;
+    for (PodMatcher& matcher : table.matchers) {
+      if (matcher.namespace_selector && matcher.namespace_selector->Matches(labels->second)) {
+        AddToTable(id, matcher, name);
+      }
+    }
+  }
+  of_pods_.later.insert(name);
+  return true;
+}
+
+bool TopologyTables::PutNamespace(TextId name, const LabelSet& labels) {
+  EBB_DCHECK(asks_for_namespaces_);
+  if (left_out_ || names_ > kNamesMax) return false;
+  const auto known = namespace_labels_.find(name);
+  const bool is_new = known == namespace_labels_.end();
+  const LabelSet before = is_new ? LabelSet() : known->second;
+  const bool has_shapes = of_pods_.Has(name);
+  std::vector<std::pair<TableId, PodMatcher*>> gains;
+  for (const TableId id : by_namespace_labels_) {
+    CounterTable& table = catalog_->tables_[Index(id)];
+    const bool lists_namespaces_of_shapes = table.kind == TableKind::kExistingAnti;
+    if (lists_namespaces_of_shapes && !has_shapes) continue;
+    for (PodMatcher& matcher : table.matchers) {
+      if (!matcher.namespace_selector) continue;
+      const bool is_listed =
+          (lists_namespaces_of_shapes || !is_new) && matcher.namespace_selector->Matches(before);
+      if (is_listed == matcher.namespace_selector->Matches(labels)) continue;
+      if (is_listed || has_shapes) return false;
+      gains.emplace_back(id, &matcher);
+    }
+  }
+  for (const auto& [table, matcher] : gains) AddToTable(table, *matcher, name);
+  namespace_labels_.insert_or_assign(name, labels);
+  listed_.later.insert(name);
+  if (has_shapes) of_pods_.later.insert(name);
+  return true;
 }
 
 void TopologyTables::FindNodeLabels() {
@@ -476,6 +546,7 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
     const std::vector<TextId> more =
         Matching(term.namespace_selector, which == NamespacesOf::kListed ? listed_ : of_pods_);
     matcher.namespaces.insert(matcher.namespaces.end(), more.begin(), more.end());
+    matcher.namespace_selector = term.namespace_selector;
     names_ += matcher.namespaces.size();
   }
   SortUnique(matcher.namespaces);
@@ -623,8 +694,14 @@ bool TopologyTables::PassesPolicies(const DomainRegistry& registry, NodeId node)
 TableId TopologyTables::InternTable(CounterTable table) {
   const TableId id{static_cast<uint32_t>(catalog_->tables_.size())};
   const auto [it, added] = tables_.try_emplace(TableKey(table), id);
-  if (added) catalog_->tables_.push_back(std::move(table));
-  return it->second;
+  if (!added) return it->second;
+  if (std::ranges::any_of(table.matchers, [](const PodMatcher& matcher) {
+        return matcher.namespace_selector.has_value();
+      })) {
+    by_namespace_labels_.push_back(id);
+  }
+  catalog_->tables_.push_back(std::move(table));
+  return id;
 }
 
 void TopologyTables::ConnectMatch(TableId id, PodShapeId shape_id) {
@@ -663,11 +740,45 @@ bool TopologyTables::CountsTheSame(TableId existing) const {
 }
 
 void TopologyTables::FeedRepelling(PodShape& shape) {
-  std::vector<TableId> own;
   for (const AntiAffinityTerm& term : shape.anti_affinity) {
-    own.push_back(term.table);
     if (!repelling_[Index(term.repelling)].is_matching) shape.feeds.push_back(term.repelling);
   }
+  PartitionRepelledBy(shape);
+}
+
+std::vector<PodShapeId> TopologyTables::Part(TableId existing, PodShapeId newest,
+                                             TableId first_new) {
+  Repelling& repelling = repelling_[Index(existing)];
+  repelling.is_matching = false;
+  std::vector<PodShapeId> connected;
+  for (uint32_t s = 0; s < Index(newest); ++s) {
+    PodShape& shape = catalog_->shapes_[s];
+    const auto terms =
+        std::ranges::count(shape.anti_affinity, existing, &AntiAffinityTerm::repelling);
+    if (terms == 0) continue;
+    // New tables are listed last (ClusterSnapshot::CountInNewTables).
+    const auto first = std::ranges::find_if(shape.feeds, [&](TableId t) { return t >= first_new; });
+    shape.feeds.insert(first, static_cast<size_t>(terms), existing);
+    connected.push_back(PodShapeId{s});
+  }
+  const CounterTable& table = catalog_->tables_[Index(existing)];
+  table_index_->ForEachShape(static_cast<uint32_t>(Index(existing)), [&](PodShapeId s) {
+    PodShape& shape = catalog_->shapes_[Index(s)];
+    if (s == newest || !MatchesAll(table.matchers, shape)) return;
+    // Tables of several terms may be replaced by the same one, and each has an entry.
+    const auto entry =
+        std::ranges::find(shape.repelled_by, repelling.matching, &AffinityTerm::table);
+    EBB_DCHECK(entry != shape.repelled_by.end());
+    entry->table = existing;
+    PartitionRepelledBy(shape);
+    connected.push_back(s);
+  });
+  return connected;
+}
+
+void TopologyTables::PartitionRepelledBy(PodShape& shape) {
+  std::vector<TableId> own;
+  for (const AntiAffinityTerm& term : shape.anti_affinity) own.push_back(term.table);
   std::ranges::sort(own);
   const auto others = std::ranges::stable_partition(
       shape.repelled_by,

@@ -18,11 +18,13 @@
 #ifndef EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
 #define EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -44,13 +46,15 @@ class TopologyTables {
 
   // Connects the catalog's last shape, which was added after Connect.  New tables that it needs get
   // the next ids, and older shapes feed them from now on, so the caller must count the pods of
-  // those shapes in the new tables (ClusterSnapshot::CountInNewTables).  Returns false if the
-  // catalog must be rebuilt, and no further shape may be connected in it: a limit is exceeded,
-  // namespaces are not known, or one table replaces two (CounterTable) whose counts now differ.
-  // REQUIRES: IndexShapes was called, and the shape is in that index.
-  // Cost: O(tables + tables that may count it); for each new table O(shapes that it may count +
-  // nodes); O(shapes) if it joins two families.
+  // those shapes in the new tables, and in TakeParted() (ClusterSnapshot::CountInNewTables).
+  // Returns false if the catalog must be rebuilt, and no further shape may be connected in it: a
+  // limit is exceeded, or namespaces are not known. REQUIRES: IndexShapes was called, and the shape
+  // is in that index. Cost: O(tables + tables that may count it); for each new table O(shapes that
+  // it may count + nodes); O(shapes) if it joins two families or parts a table.
   [[nodiscard]] bool ConnectLast(const PendingTopology& pending);
+  // Tables that count pods only since ConnectLast, ascending: until then another table replaced
+  // each of them (CounterTable), and now the counts of the two differ.
+  [[nodiscard]] std::vector<TableId> TakeParted() { return std::exchange(parted_, {}); }
   // `shapes` must contain all shapes that Connect saw, and must outlive the tables.
   void IndexShapes(const ShapeIndex& shapes);
 
@@ -67,6 +71,12 @@ class TopologyTables {
 
   // Continues with a copy of the catalog.
   void MoveTo(Catalog& copy) { catalog_ = &copy; }
+
+  // Gives a namespace, which may be new, these labels.  Returns false if the catalog must be
+  // rebuilt: a term now selects a namespace that it did not select, or the reverse, and the
+  // namespace has a shape, or a limit is exceeded. REQUIRES: asks_for_namespaces(). Cost: O(tables
+  // that select namespaces by labels).
+  [[nodiscard]] bool PutNamespace(TextId name, const LabelSet& labels);
 
   // Whether some term selects namespaces by their labels.
   [[nodiscard]] bool asks_for_namespaces() const { return asks_for_namespaces_; }
@@ -103,6 +113,8 @@ class TopologyTables {
   void AskFor(PodShape& shape, const PendingTopology& pending);
   void AddAffinity(PodShape& shape, const std::vector<PendingAffinityTerm>& terms);
   void IndexNamespaces();
+  [[nodiscard]] bool EnterNamespace(TextId name);
+  void AddToTable(TableId table, PodMatcher& matcher, TextId name_of_namespace);
   PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term, NamespacesOf which);
   // Whether TablesTooBroad might leave out a table.
   [[nodiscard]] bool FindsTooMany() const;
@@ -122,6 +134,11 @@ class TopologyTables {
   // term, each once.
   [[nodiscard]] bool CountsTheSame(TableId existing) const;
   void FeedRepelling(PodShape& shape);
+  // Moves the tables that the shape reads as anti_affinity to the front of repelled_by.
+  static void PartitionRepelledBy(PodShape& shape);
+  // From now on a kExistingAnti table is not replaced by its `matching` table any more.  `newest`:
+  // a shape that is not connected to it yet.  Returns the older shapes that are.
+  std::vector<PodShapeId> Part(TableId existing, PodShapeId newest, TableId first_new);
   // Compute PodShape::family from the tables of the shapes.  UniteTablesOf returns true if it
   // renames the family of a table before `first_new`.
   bool UniteTablesOf(const PodShape& shape, TableId first_new);
@@ -144,6 +161,7 @@ class TopologyTables {
   std::optional<TopologyKeyId> absent_keys_;  // Stands for all labels that no node has.
   std::optional<TopologyKeyId> beyond_keys_;  // Stands for all labels beyond the limit.
   std::vector<Repelling> repelling_;          // By TableId; used for kExistingAnti.
+  std::vector<TableId> parted_;               // TakeParted() has not returned them yet.
   std::vector<uint32_t> shapes_counted_;      // By TableId; used for the other kinds.
   // Selectors are numbered by TableId, and their kind is the TableKind.  Set by IndexShapes.
   std::optional<SelectorIndex> table_index_;
@@ -155,12 +173,21 @@ class TopologyTables {
   struct Namespaces {
     std::vector<TextId> names;
     LabelIndex labels;
+    // Came, or changed their labels, since the index was made.
+    absl::flat_hash_set<TextId> later;
+
+    [[nodiscard]] bool Has(TextId name) const {
+      return std::ranges::binary_search(names, name) || later.contains(name);
+    }
   };
   [[nodiscard]] std::vector<TextId> Matching(const Selector& selector,
                                              const Namespaces& among) const;
   Namespaces listed_;
   Namespaces of_pods_;
-  uint64_t names_ = 0;  // The number of namespaces listed in matchers.
+  // The labels of each namespace.  A deleted namespace keeps its labels.
+  absl::flat_hash_map<TextId, LabelSet> namespace_labels_;
+  std::vector<TableId> by_namespace_labels_;  // Tables with a PodMatcher::namespace_selector.
+  uint64_t names_ = 0;                        // The number of namespaces listed in matchers.
   bool asks_for_namespaces_ = false;
   bool asks_of_no_labels_ = false;
   bool left_out_ = false;  // Some tables were left out.

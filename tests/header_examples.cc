@@ -60,6 +60,7 @@
 #include "planning/plan_query.h"
 #include "planning/plan_search.h"
 #include "planning/query_fields.h"
+#include "planning/rebuild_log.h"
 #include "platform/lock_file.h"
 #include "platform/output_file.h"
 #include "predicates/topology_words.h"
@@ -628,6 +629,16 @@ bool Follow(std::string_view node_as_json) {
   status = cluster.Take(batch.changes());
   absl::StatusOr<LiveCluster::Version> version = cluster.Checked();
   return status.ok() && version.ok();
+}
+
+// planning/rebuild_log.h
+double SecondsOfRebuilds(const LoadOptions& load) {
+  RebuildLog log;
+  LiveSnapshot::Options options = LiveCluster::LiveOptionsOf(load);
+  options.rebuild_observer = &log;  // Must outlive the cluster.
+  LiveCluster cluster(load, options);
+  (void)cluster.Snapshot();
+  return log.totals().by_cause[0].seconds;
 }
 
 // rounds/held_reports.h

@@ -207,19 +207,25 @@ uint64_t PeakRssBytes() {
 }  // namespace
 
 void PrintStats(const PlanStats& stats, std::ostream& err) {
-  const nlohmann::ordered_json json = {{"bytes", stats.bytes},
-                                       {"import_s", stats.import_s},
-                                       {"pass_s", stats.pass_s},
-                                       {"verify_s", stats.verify_s},
-                                       {"nodes", stats.nodes},
-                                       {"pods", stats.pods},
-                                       {"removed", stats.removed},
-                                       {"passes", stats.passes},
-                                       {"peak_rss_bytes", PeakRssBytes()}};
+  nlohmann::ordered_json json = {{"bytes", stats.bytes},
+                                 {"import_s", stats.import_s},
+                                 {"pass_s", stats.pass_s},
+                                 {"verify_s", stats.verify_s},
+                                 {"nodes", stats.nodes},
+                                 {"pods", stats.pods},
+                                 {"removed", stats.removed},
+                                 {"passes", stats.passes},
+                                 {"peak_rss_bytes", PeakRssBytes()}};
+  for (const TimedRebuild& each : stats.rebuilds) {
+    nlohmann::ordered_json rebuild = {{"cause", ToString(each.rebuilt)}, {"s", each.seconds}};
+    if (each.rebuilt.renewed_texts) rebuild["renewed_texts"] = true;
+    json["rebuilds"].push_back(std::move(rebuild));
+  }
   err << CompactJson(json) << "\n";
 }
 
-void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
+void PrintStats(const PlanReport& report, double import_s, std::ostream& err,
+                std::span<const TimedRebuild> rebuilds) {
   const PlanContext& context = report.context;
   PrintStats({.bytes = context.cluster->counts.input.bytes,
               .import_s = import_s,
@@ -228,7 +234,8 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
               .nodes = context.cluster->snapshot.nodes(),
               .pods = report.pods,
               .removed = report.remove.size(),
-              .passes = context.made->passes},
+              .passes = context.made->passes,
+              .rebuilds = rebuilds},
              err);
 }
 
@@ -511,7 +518,7 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   }
   if (!remedies.ok()) return Fail(remedies.status(), err);
   PrintAnswer(*this, report, *explained, *remedies, out);
-  if (stats) PrintStats(report, loaded.import_s, err);
+  if (stats) PrintStats(report, loaded.import_s, err, loaded.rebuilds);
   return ExitCode(!report.remove.empty());
 }
 

@@ -29,6 +29,7 @@
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
 #include "planning/plan_query.h"
+#include "planning/rebuild_log.h"
 #include "platform/file_identity.h"
 #include "report/plan_report.h"
 #include "snapshot/import/load_cluster.h"
@@ -128,6 +129,7 @@ struct PlanCommand {
     std::chrono::steady_clock::time_point since;  // When reading it began.
     double import_s = 0;
     LiveCluster* live = nullptr;  // The same cluster, for trying changes (--counterfactual).
+    std::vector<TimedRebuild> rebuilds = {};  // With --watch-file, since the last plan.
   };
   // Makes a plan for the cluster and prints it.  Returns the exit code, as Run does.
   int PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
@@ -149,9 +151,11 @@ struct PlanStats {
   uint64_t pods = 0;
   uint64_t removed = 0;
   uint64_t passes = 0;
+  std::span<const TimedRebuild> rebuilds = {};  // Of a live cluster.
 };
 void PrintStats(const PlanStats& stats, std::ostream& err);
-void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
+void PrintStats(const PlanReport& report, double import_s, std::ostream& err,
+                std::span<const TimedRebuild> rebuilds = {});
 
 }  // namespace ebb
 

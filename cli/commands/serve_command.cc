@@ -167,7 +167,7 @@ void ServeCommand::AddTo(CLI::App& app) {
       ->check(values::WholeNumber(0, UINT32_MAX))
       ->type_name("UID")
       ->allow_extra_args(false);
-  app.add_option("--log", log, "A line a call on stderr: text, json or none")
+  app.add_option("--log", log, "A line a call and a rebuild on stderr: text, json or none")
       ->check(values::Choice({"text", "json", "none"}))
       ->type_name("FORMAT")
       ->capture_default_str();
@@ -254,6 +254,10 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
   CallLog call_log(STDERR_FILENO, format);
   DaemonOptions options = Options(*inherited);
   options.on_call = [&call_log](const EndedCall& call) { call_log.Add(call); };
+  options.session.on_rebuild = [&call_log](const std::string& session,
+                                           const TimedRebuild& rebuild) {
+    call_log.Add(session, rebuild);
+  };
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
   if (!daemon.ok()) return Fail(daemon.status(), err);
   PrintMessage(*inherited >= 0 ? "serves on the socket that systemd handed over"

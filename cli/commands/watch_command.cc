@@ -33,6 +33,7 @@
 #include "cli/print/fail.h"
 #include "cli/print/progress.h"
 #include "planning/live_cluster.h"
+#include "planning/rebuild_log.h"
 #include "platform/file_identity.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
@@ -339,7 +340,7 @@ class WatchRun {
         rules_(std::move(rules)),
         out_(out),
         err_(err),
-        cluster_(command.options.load),
+        cluster_(command.options.load, OptionsOf(command.options.load, rebuilds_)),
         watch_(command, cluster_, err),
         quiet_time_(std::min<int64_t>(
             std::chrono::ceil<Milliseconds>(*ParseDuration(command.watch.quiet_time)).count(),
@@ -365,6 +366,12 @@ class WatchRun {
   }
 
  private:
+  static LiveSnapshot::Options OptionsOf(const LoadOptions& load, RebuildLog& rebuilds) {
+    LiveSnapshot::Options options = LiveCluster::LiveOptionsOf(load);
+    options.rebuild_observer = &rebuilds;
+    return options;
+  }
+
   absl::Status LoadInputs() {
     if (command_.inputs.empty()) return absl::OkStatus();
     ImportStats stats;
@@ -506,15 +513,21 @@ class WatchRun {
       out_ << (question_.output == "yaml" ? "---\n" : "\n");
     }
     const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
-    exit_code_ =
-        question_.ask(version->cluster, cluster_, rules_, {.since = start, .import_s = import_s});
+    exit_code_ = question_.ask(
+        version->cluster, cluster_, rules_,
+        {.since = start, .import_s = import_s, .live = nullptr, .rebuilds = TakeRebuilds()});
   }
+
+  // The rebuilds since the last plan.
+  std::vector<TimedRebuild> TakeRebuilds() { return std::exchange(rebuilt_, {}); }
 
   const PlanCommand& command_;
   const WatchQuestion& question_;
   const GroupRules rules_;
   std::ostream& out_;
   std::ostream& err_;
+  std::vector<TimedRebuild> rebuilt_;  // Since the last plan.
+  RebuildLog rebuilds_{[this](const TimedRebuild& rebuild) { rebuilt_.push_back(rebuild); }};
   LiveCluster cluster_;
   Watch watch_;
   std::vector<std::unique_ptr<WatchFile>> files_;  // Files that have not ended.

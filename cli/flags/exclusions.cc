@@ -133,6 +133,7 @@ std::vector<Need> MakeNeeds() {
       {{"run"}, "--kind", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--hours", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--faults", "", {"--simulate"}, kSimulationFlag},
+      {{"run"}, "--churn", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--report", "", {"--simulate"}, "the page is about a simulation"},
       {{"run"}, "--output", "", {"--simulate"}, "a simulation alone has a result to print"},
       {{"run"}, "--seed", "", {"--simulate", "--optimize"}, "it seeds these"},

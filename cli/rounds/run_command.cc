@@ -56,6 +56,7 @@ SimulationOptions OptionsOf(const RunFlags& flags) {
   options.cluster.seed = flags.seed;
   options.cluster.start_s = kBegin;
   options.cluster.daily_load = true;
+  options.cluster.churn = flags.churn;
   if (flags.faults) options.cluster.faults = SomeFaults();
   options.duration_s = flags.hours * 3600;
   options.sample_every_s = std::max<int64_t>(300, options.duration_s / 500);
@@ -81,7 +82,7 @@ std::optional<RoundAdvisorOptions> AdviceOf(const RunFlags& flags) {
 std::vector<std::pair<std::string, std::string>> OptionTexts(const RunFlags& flags) {
   const ScaleDownOptions& rounds = flags.plan.options.scale_down;
   const auto text_of = [&flags](std::string_view flag) { return TextOf(flag, flags.plan.given); };
-  return {
+  std::vector<std::pair<std::string, std::string>> texts = {
       {"cluster", flags.kind},
       {"seed", fmt::format("{}", flags.seed)},
       {"faults", flags.faults ? "some" : "none"},
@@ -93,6 +94,8 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const RunFlags& fla
       {"max scale-down parallelism", fmt::format("{}", rounds.budgets.max_scale_down_parallelism)},
       {"optimize", flags.optimize ? "every " + flags.optimize_interval : "no"},
       {"pools", flags.pools.empty() ? "none" : flags.pools}};
+  if (flags.churn) texts.emplace_back("churn", "rollouts, CronJobs, previews, budgets");
+  return texts;
 }
 
 int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {

@@ -64,6 +64,12 @@ void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
                "then")
       ->check(values::Switch())
       ->group(group);
+  app.add_flag(
+         "--churn", flags.churn,
+         "Each hour some Deployments get a new version and some budgets change; CronJobs run, "
+         "preview namespaces come and go")
+      ->check(values::Switch())
+      ->group(group);
   app.add_option("--report", flags.report, "Write a page with curves, in one file of HTML")
       ->check(values::File())
       ->type_name("FILE")

@@ -32,6 +32,7 @@ struct RunFlags {
   uint64_t seed = 1;
   std::string report;
   bool faults = false;
+  bool churn = false;
   std::string output = "table";
   // For pools that policies size.
   std::string pools;

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "base/duration.h"
@@ -24,6 +26,7 @@
 #include "cli/rounds/run_flags.h"
 #include "cli/rounds/run_pools.h"
 #include "cli/rounds/wire_settings.h"
+#include "daemon/call_log.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/http_pages.h"
@@ -40,9 +43,32 @@
 namespace ebb {
 namespace {
 
+// Lines about rebuilds, from the session's thread, until the loop's thread prints them.
+class RebuildLines {
+ public:
+  void Add(const std::string& session, const TimedRebuild& rebuild, LogFormat format) {
+    if (format == LogFormat::kNone) return;
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(LogLine(session, rebuild, WallClock::Now(), format));
+  }
+  void Print(std::ostream& err) {
+    std::vector<std::string> lines;
+    {
+      const std::lock_guard lock(mutex_);
+      lines.swap(lines_);
+    }
+    for (const std::string& line : lines) err << line + "\n";
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
 // The place where rounds are made, and other objects that must outlive the loop.
 struct Parts {
   LoopMetrics metrics;
+  RebuildLines rebuilds;
   std::unique_ptr<Daemon> daemon;         // Null with --server.
   std::unique_ptr<Sessions> no_sessions;  // For `pages`, which need one; has no sessions.
   std::unique_ptr<HttpPages> pages;       // Metrics, if no daemon in this process serves them.
@@ -55,6 +81,12 @@ constexpr std::chrono::seconds kLastCalls{2};
 
 std::chrono::milliseconds RoundTimeout(const RunFlags& flags) {
   return std::chrono::seconds(std::max<int64_t>(1, DurationSeconds(flags.round_timeout)));
+}
+
+LogFormat FormatOf(const RunFlags& flags) {
+  return flags.log == "json"   ? LogFormat::kJson
+         : flags.log == "none" ? LogFormat::kNone
+                               : LogFormat::kText;
 }
 
 // A daemon with one session.
@@ -70,6 +102,10 @@ absl::Status StartDaemon(const RunFlags& flags, Parts& parts) {
   options.session.dump_bytes_max = flags.plan.options.load.limits.bytes_max;
   options.session.clock_s = &WallClock::Now;
   options.session.threads = flags.plan.threads;
+  options.session.on_rebuild = [&parts, format = FormatOf(flags)](const std::string& session,
+                                                                  const TimedRebuild& rebuild) {
+    parts.rebuilds.Add(session, rebuild, format);
+  };
   options.limits.sessions_max = 1;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
   if (!daemon.ok()) return daemon.status();
@@ -150,6 +186,7 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, 0);
     PrintInputWarnings(warnings.Among(cluster.warnings()), err);
+    parts.rebuilds.Print(err);
     PrintTurn(flags, turn, err);
   };
   RunDryLoop(cluster, scale_down, {.order = flags.plan.options.candidate_order}, std::move(options),
@@ -200,6 +237,7 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
   options.sizer = sizer;
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, rounds.evictions());
+    parts.rebuilds.Print(err);
     PrintTurn(flags, turn, err);
     if (parts.pools != nullptr) parts.pools->PrintProblems(err);
   };

@@ -11,6 +11,7 @@
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/live/live_snapshot.h"
+#include "snapshot/not_evaluated.h"
 #include "snapshot/topology_tables.h"
 
 namespace ebb {
@@ -277,25 +278,42 @@ void LiveSnapshot::DeleteInPlace(const objects::Controller& controller) {
 }
 
 void LiveSnapshot::PutInPlace(const objects::Namespace& namespace_object) {
-  const LabelSet* const held =
-      catalog_->FindNamespaceLabels(symbols_->Intern(namespace_object.meta.name));
+  const TextId name = symbols_->Intern(namespace_object.meta.name);
+  const LabelSet labels = InternLabels(namespace_object.meta.labels, *symbols_);
+  const LabelSet* const held = catalog_->FindNamespaceLabels(name);
   // A namespace that is not held differs from one without labels.
-  const bool same = held != nullptr && !builder_->guessed_namespaces_ &&
-                    *held == InternLabels(namespace_object.meta.labels, *symbols_);
-  if (!same && builder_->tables_->asks_for_namespaces()) {
+  const bool same = held != nullptr && !builder_->guessed_namespaces_ && *held == labels;
+  if (!same && builder_->tables_->asks_for_namespaces() &&
+      (builder_->guessed_namespaces_ || !builder_->tables_->PutNamespace(name, labels))) {
     return BecomeStale(RebuildCause::kNamespace);
   }
+  namespaces_gone_.erase(name);
   const absl::Status added = builder_->AddNamespace(namespace_object);
   EBB_CHECK(added.ok());
   Changed();
 }
 
 // While no term selects namespaces by labels, no code reads these labels.  The first shape that has
-// such a term causes a rebuild.
+// such a term causes a rebuild.  With such terms, counters keep the namespace; that makes no
+// difference while it has no pods.
 void LiveSnapshot::DeleteInPlace(const objects::Namespace& namespace_object) {
-  if (builder_->tables_->asks_for_namespaces()) return BecomeStale(RebuildCause::kNamespace);
-  catalog_->namespace_labels_.erase(symbols_->Intern(namespace_object.meta.name));
+  const TextId name = symbols_->Intern(namespace_object.meta.name);
+  if (builder_->tables_->asks_for_namespaces()) {
+    if (builder_->guessed_namespaces_) return BecomeStale(RebuildCause::kNamespace);
+    namespaces_gone_.insert(name);
+    check_namespaces_gone_ = true;
+  }
+  catalog_->namespace_labels_.erase(name);
   Changed();
+}
+
+// Watches of two kinds are not ordered: the last pods of a namespace may go after it.
+bool LiveSnapshot::HasPodsInNamespacesGone() const {
+  for (uint32_t s = 0; s < shapes_.size(); ++s) {
+    if (shapes_[s].pods == 0) continue;
+    if (namespaces_gone_.contains(catalog_->shape(PodShapeId{s}).namespace_name)) return true;
+  }
+  return false;
 }
 
 // --- Storage --------------------------------------------------------------------------------
@@ -325,9 +343,16 @@ void LiveSnapshot::DeleteInPlace(const objects::StorageObject& object, std::stri
   Changed();
 }
 
-// Volumes, claims, classes and drivers refer to each other, so all of them are resolved again.
 void LiveSnapshot::FillStorage() {
+  RebuildObserver* const observer = options_.rebuild_observer;
+  if (observer != nullptr) observer->OnBegin();
   ++counts_.storage_rebuilds;
+  ReadStorageAgain();
+  if (observer != nullptr) observer->OnEnd({});
+}
+
+// Volumes, claims, classes and drivers refer to each other, so all of them are resolved again.
+void LiveSnapshot::ReadStorageAgain() {
   storage_is_old_ = false;
   auto storage = std::make_shared<Storage>(catalog_->storage_->WithoutObjects());
   for (const HeldObject* const held : objects_.InOrder<objects::StorageObject>()) {
@@ -337,6 +362,14 @@ void LiveSnapshot::FillStorage() {
   }
   storage->Connect(*symbols_);
   catalog_->storage_ = std::move(storage);
+  // Pods with ResourceClaims keep their nodes, and the reason describes the claims.
+  for (PodShape& shape : catalog_->shapes_) {
+    const bool is_reason = !shape.resource_claims.empty() &&
+                           shape.not_understood.ends_with(kDynamicAllocationNotEvaluated);
+    if (!is_reason) continue;
+    shape.not_understood.clear();
+    builder_->RefuseResourceClaims(shape);
+  }
   Changed();
 }
 

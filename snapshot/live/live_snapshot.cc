@@ -94,6 +94,10 @@ std::string_view ToString(RebuildCause cause) {
   return "";
 }
 
+std::string_view ToString(const Rebuilt& rebuilt) {
+  return rebuilt.cause ? ToString(*rebuilt.cause) : "volumes";
+}
+
 LiveSnapshot::LiveSnapshot(Options options, std::shared_ptr<Symbols> symbols)
     : options_(std::move(options)),
       symbols_(std::move(symbols)),
@@ -466,8 +470,9 @@ PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
   if (!builder_->ConnectLastShape()) BecomeStale(RebuildCause::kShape);
   // Needed even if connecting failed: other shapes may feed the new tables, and pods still leave.
   snapshot_.Grow();
-  if (Index(first_new) < catalog_->tables().size()) {
-    snapshot_.CountInNewTables(first_new);
+  const std::vector<TableId> parted = builder_->tables_->TakeParted();
+  if (Index(first_new) < catalog_->tables().size() || !parted.empty()) {
+    snapshot_.CountInNewTables(first_new, parted);
     Changed();
   }
   return id;
@@ -482,7 +487,11 @@ void LiveSnapshot::Enter(uint32_t place) {
   }
   if (HasCondition(held)) ++pods_with_condition_;
   HeldShape& shape = shapes_[Index(held.shape)];
-  if (shape.pods++ == 0) --dead_shapes_;
+  if (shape.pods++ == 0) {
+    --dead_shapes_;
+    check_namespaces_gone_ = check_namespaces_gone_ ||
+                             namespaces_gone_.contains(catalog_->shape(held.shape).namespace_name);
+  }
   if (stale_) return;
   if (builder_->bounded_charges_ || !Charge(held.shape, +1)) {
     BecomeStale(RebuildCause::kAmounts);
@@ -634,6 +643,9 @@ void LiveSnapshot::BecomeStale(RebuildCause cause) {
 }
 
 ClusterSnapshot& LiveSnapshot::Snapshot() {
+  if (std::exchange(check_namespaces_gone_, false) && !stale_ && HasPodsInNamespacesGone()) {
+    BecomeStale(RebuildCause::kNamespace);
+  }
   if (stale_) Rebuild();
   if (storage_is_old_) FillStorage();
   return snapshot_;
@@ -720,12 +732,20 @@ void LiveSnapshot::RenewTexts() {
 }
 
 void LiveSnapshot::Rebuild() {
-  ++counts_.rebuilds[static_cast<size_t>(*stale_)];
-  stale_.reset();
+  RebuildObserver* const observer = options_.rebuild_observer;
+  if (observer != nullptr) observer->OnBegin();
+  Rebuilt rebuilt{.cause = std::exchange(stale_, std::nullopt)};
+  ++counts_.rebuilds[static_cast<size_t>(*rebuilt.cause)];
+  rebuilt.renewed_texts = BuildAgain();
+  if (observer != nullptr) observer->OnEnd(rebuilt);
+}
+
+bool LiveSnapshot::BuildAgain() {
   storage_is_old_ = false;
   const std::vector<uint32_t> pods_in_order = PodsInOrder();
   LeaveCatalog();
-  if (HasManyDeadTexts()) RenewTexts();
+  const bool renews_texts = HasManyDeadTexts();
+  if (renews_texts) RenewTexts();
   auto builder = std::make_unique<SnapshotBuilder>(symbols_);
   using enum Options::UnknownNamespaces;
   if (options_.unknown_namespaces == kKeepPods) builder->KeepWhereNamespacesAreUnknown();
@@ -771,6 +791,7 @@ void LiveSnapshot::Rebuild() {
   dead_shapes_ = 0;
   free_ids_.clear();
   nodes_gone_ = 0;
+  namespaces_gone_.clear();
   unplaced_.clear();
   charged_.clear();
   for (const uint32_t place : held_of_) {
@@ -782,6 +803,7 @@ void LiveSnapshot::Rebuild() {
   }
   texts_built_ = symbols_->kept();
   EBB_DCHECK(CountsAgree());
+  return renews_texts;
 }
 
 // --- Readers --------------------------------------------------------------------------------

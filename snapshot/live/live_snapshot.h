@@ -62,6 +62,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "snapshot/builder.h"
 #include "snapshot/cluster_snapshot.h"
@@ -95,11 +96,12 @@ enum class RebuildCause : uint8_t {
                 // all nodes had; or it has a second operating system, or changes the system for
                 // which its pods were made; or it changes the newest kubelet's version, or
                 // SetVersion changes the version.
-  kShape,       // A shape is the first to select namespaces by labels, or exceeds a limit,
-                // or makes two counts differ that one table stood for (CounterTable).
+  kShape,       // A shape is the first to select namespaces by labels, or is in a namespace that
+                // is not held while others select by labels, or exceeds a limit.
   kBudget,      // Budgets exceed a limit.
-  kNamespace,   // A namespace changed whose labels some term may select.
-  kStorage,     // A DeviceClass, a ResourceClaim or its template changed.
+  kNamespace,   // A namespace with pods changed so that some term selects it, or no longer
+                // does; or it was deleted while it had pods.
+  kStorage,     // A DeviceClass changed.
   kAmounts,     // Amounts or resources exceed what can be added up pod by pod.
   kDeadShapes,  // Most shapes have no pods any more.
   kGoneNodes,   // Most ids of nodes belong to removed nodes.
@@ -108,6 +110,29 @@ enum class RebuildCause : uint8_t {
 inline constexpr size_t kRebuildCauses = 10;
 // The cause as a word: "shape".
 std::string_view ToString(RebuildCause cause);
+
+// Work on the whole cluster that a LiveSnapshot did.
+struct Rebuilt {
+  // Absent: the catalog stayed, and only volumes, claims, classes and drivers were read again.
+  std::optional<RebuildCause> cause;
+  bool renewed_texts = false;  // symbols() was replaced, too.
+};
+// The cause as a word; "volumes" if there is none.
+std::string_view ToString(const Rebuilt& rebuilt);
+
+// Learns of every Rebuilt, for a caller that counts and times it: a LiveSnapshot reads no clock.
+// The calls come in pairs, in the thread of Take() or Snapshot().
+class RebuildObserver {
+ public:
+  virtual ~RebuildObserver() = default;
+  virtual void OnBegin() = 0;
+  virtual void OnEnd(const Rebuilt& rebuilt) = 0;
+
+ protected:
+  RebuildObserver() = default;
+  RebuildObserver(const RebuildObserver&) = default;
+  RebuildObserver& operator=(const RebuildObserver&) = default;
+};
 
 struct LiveCounts {
   uint64_t put = 0;        // Puts that changed something.
@@ -186,6 +211,8 @@ class LiveSnapshot {
     bool match_os = false;
     // See SnapshotBuilder::SetVersion.
     std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
+    // Must outlive the LiveSnapshot.  May be null.
+    RebuildObserver* rebuild_observer = nullptr;
   };
 
   LiveSnapshot() : LiveSnapshot(Options()) {}
@@ -305,6 +332,7 @@ class LiveSnapshot {
   void DeleteInPlace(const objects::Controller& controller);
   void DeleteInPlace(const objects::StorageObject& object, std::string_view old);
 
+  [[nodiscard]] bool HasPodsInNamespacesGone() const;
   [[nodiscard]] bool ChangesWhatPodsAre(const NodeInfo& info) const;
   void AddNode(NodeInfo info);
   void RemoveNode(NodeId node);
@@ -314,6 +342,7 @@ class LiveSnapshot {
   void FindPodsOf(NodeId node);
   [[nodiscard]] PdbId FindBudget(const objects::PodDisruptionBudget& pdb) const;
   void FillStorage();
+  void ReadStorageAgain();
 
   void PutPod(const objects::Pod& pod, uint64_t version, OlderObjects older);
   void DeletePod(const objects::Pod& pod, uint64_t version);
@@ -341,6 +370,8 @@ class LiveSnapshot {
 
   void BecomeStale(RebuildCause cause);
   void Rebuild();
+  // Returns whether symbols() was replaced.
+  bool BuildAgain();
   [[nodiscard]] bool HasManyDeadTexts() const;
   void RenewTexts();
   // Whether the snapshot has as many pods and nodes as are held.  For assertions.
@@ -385,10 +416,13 @@ class LiveSnapshot {
   ClusterSnapshot snapshot_;
   std::shared_ptr<LiveBranch::Readers> readers_ = std::make_shared<LiveBranch::Readers>(0);
   std::optional<RebuildCause> stale_;
-  bool is_changing_ = false;       // True in Take(); stays true if Take() ran out of memory.
-  bool storage_is_old_ = false;    // The next Snapshot() must fill the catalog's storage again.
-  size_t nodes_gone_ = 0;          // The number of ids of removed nodes in the catalog.
-  std::vector<uint32_t> held_of_;  // By PodId: the place in pods_.
+  bool is_changing_ = false;     // True in Take(); stays true if Take() ran out of memory.
+  bool storage_is_old_ = false;  // The next Snapshot() must fill the catalog's storage again.
+  size_t nodes_gone_ = 0;        // The number of ids of removed nodes in the catalog.
+  // Namespaces that were deleted and that the catalog's counters still select.
+  absl::flat_hash_set<TextId> namespaces_gone_;
+  bool check_namespaces_gone_ = false;  // The next Snapshot() looks whether they have pods.
+  std::vector<uint32_t> held_of_;       // By PodId: the place in pods_.
   std::vector<PodId> free_ids_;
   std::vector<TextId> keys_gone_;  // Held for readers of Catalog::pod_changes().
   // Keys of changes that the log forgot.  A few are released at each change, to spread the cost.

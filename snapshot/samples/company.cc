@@ -51,6 +51,15 @@ std::string Suffix(Random& random, size_t length) {
   return text;
 }
 
+// A suffix that depends on the text alone, as a controller's hash of its pod template does.  It
+// takes nothing from the cluster's own random numbers.
+std::string HashOf(Text text, size_t length = 9) {
+  uint64_t hash = 14695981039346656037U;  // FNV-1a.
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  Random random(hash);
+  return Suffix(random, length);
+}
+
 // Distinct suffixes for the names of one controller's pods.  Only a duplicate is drawn again, so
 // that clusters without duplicates have the names that Suffix() alone would give.
 class Suffixes {
@@ -145,6 +154,11 @@ struct App {
   int64_t created = kNewest;
 };
 
+// A ReplicaSet is named after its Deployment and the hash of its pod template.
+std::string TemplateHashOf(const App& app) {
+  return app.controller.substr(app.controller.rfind('-') + 1);
+}
+
 // A random number of replicas as in a company: many small applications, few large ones.
 int64_t Replicas(Dice& random, int64_t most) {
   struct Range {
@@ -187,7 +201,16 @@ class CompanyCluster {
   absl::Status MakeController(const App& app, int64_t pods);
   absl::Status MakeBudget(const App& app, int64_t pods);
   absl::Status MakePod(const App& app, int64_t index, Text node, Text phase, Suffixes& names);
-  static void Identify(const App& app, Text name, Text uid, objects::Pod& pod);
+  // What the pod's object views in addition to its App.
+  struct PodTexts {
+    std::string name;
+    std::string uid;
+    std::string index;     // Of a StatefulSet's pod.
+    std::string revision;  // The hash of its controller's pod template.
+  };
+  static PodTexts TextsOf(const App& app, int64_t index, std::string name, std::string uid);
+  static void Identify(const App& app, const PodTexts& texts, objects::Pod& pod);
+  static void LabelByController(const App& app, const PodTexts& texts, objects::Pod& pod);
   static void Constrain(const App& app, objects::Pod& pod);
   static void Equip(const App& app, objects::Pod& pod);
   std::optional<size_t> Place(const App& app, const std::set<size_t>& used,
@@ -340,7 +363,9 @@ absl::Status CompanyCluster::MakeDaemonPod(const DaemonSet& set, const std::stri
   const std::string uid = Uid(random_);
   objects::Pod pod;
   pod.meta = MetaOf(name, "kube-system", uid, kNewest - kDayS);
-  pod.meta.labels = {{"app", set.name}};
+  const std::string revision = HashOf(set.name);
+  pod.meta.labels = {
+      {"app", set.name}, {"controller-revision-hash", revision}, {"pod-template-generation", "1"}};
   pod.meta.owners = {{"apps/v1", "DaemonSet", set.name, set_uid, true}};
   pod.node_name = node;
   pod.priority = 2000001000;
@@ -520,6 +545,10 @@ absl::Status CompanyCluster::MakeController(const App& app, int64_t pods) {
                                                         : objects::ControllerKind::kJob;
   controller.meta = MetaOf(app.controller, app.namespace_name, app.controller_uid, app.created);
   controller.meta.labels = {{"app", app.name}};
+  const std::string hash = TemplateHashOf(app);
+  if (app.kind == AppKind::kDeployment) {
+    controller.meta.labels.push_back({"pod-template-hash", hash});
+  }
   controller.spec_replicas = pods;
   controller.status_replicas = pods;
   sink_.OnAside({.pods_ready = pods});
@@ -536,11 +565,46 @@ absl::Status CompanyCluster::MakeBudget(const App& app, int64_t pods) {
   return sink_.OnPodDisruptionBudget(budget);
 }
 
+CompanyCluster::PodTexts CompanyCluster::TextsOf(const App& app, int64_t index, std::string name,
+                                                 std::string uid) {
+  PodTexts texts{.name = std::move(name),
+                 .uid = std::move(uid),
+                 .index = fmt::format("{}", index),
+                 .revision = ""};
+  if (app.kind == AppKind::kDeployment) texts.revision = TemplateHashOf(app);
+  if (app.kind == AppKind::kStatefulSet) {
+    texts.revision = fmt::format("{}-{}", app.controller, HashOf(app.controller));
+  }
+  return texts;
+}
+
+// Adds the labels that the pod's controller sets on its pods.
+void CompanyCluster::LabelByController(const App& app, const PodTexts& texts, objects::Pod& pod) {
+  const auto add = [&](Text key, Text value) { pod.meta.labels.push_back({key, value}); };
+  switch (app.kind) {
+    case AppKind::kDeployment:
+      return add("pod-template-hash", texts.revision);
+    case AppKind::kStatefulSet:
+      add("apps.kubernetes.io/pod-index", texts.index);
+      add("controller-revision-hash", texts.revision);
+      return add("statefulset.kubernetes.io/pod-name", texts.name);
+    case AppKind::kJob:
+      add("batch.kubernetes.io/controller-uid", app.controller_uid);
+      add("batch.kubernetes.io/job-name", app.controller);
+      // The names before 1.27, which Jobs still set.
+      add("controller-uid", app.controller_uid);
+      return add("job-name", app.controller);
+    case AppKind::kBare:
+      return;
+  }
+}
+
 // Sets the pod's name, labels and owner.
-void CompanyCluster::Identify(const App& app, Text name, Text uid, objects::Pod& pod) {
-  pod.meta = MetaOf(name, app.namespace_name, uid, app.created);
+void CompanyCluster::Identify(const App& app, const PodTexts& texts, objects::Pod& pod) {
+  pod.meta = MetaOf(texts.name, app.namespace_name, texts.uid, app.created);
   pod.meta.labels = {{"app", app.name}};
   if (app.near_cache) pod.meta.labels.push_back({"role", "cache"});  // Matches its own affinity.
+  LabelByController(app, texts, pod);
   if (!app.safe_to_evict.empty()) pod.meta.annotations = {{kSafeToEvict, app.safe_to_evict}};
   pod.restart_policy = app.kind == AppKind::kJob ? "Never" : "Always";
   if (app.kind == AppKind::kBare) return;
@@ -595,9 +659,9 @@ absl::Status CompanyCluster::MakePod(const App& app, int64_t index, Text node, T
   } else if (app.kind != AppKind::kBare) {
     name += "-" + names.Draw(random_, 5);
   }
-  const std::string uid = Uid(random_);
+  const PodTexts texts = TextsOf(app, index, std::move(name), Uid(random_));
   objects::Pod pod;
-  Identify(app, name, uid, pod);
+  Identify(app, texts, pod);
   Constrain(app, pod);
   Equip(app, pod);
   pod.node_name = node;

@@ -50,6 +50,23 @@ TEST(CallLogTest, LinesForPeopleAndMachines) {
   EXPECT_EQ(LogLine(good, 0, LogFormat::kText), "1970-01-01T00:00:00Z Sync OK 1 s messages=3");
 }
 
+TEST(CallLogTest, ARebuildIsALineWithItsCauseAndTime) {
+  const TimedRebuild shape = {.rebuilt = {.cause = RebuildCause::kShape}, .seconds = 0.412};
+  const TimedRebuild texts = {.rebuilt = {.cause = RebuildCause::kDeadTexts, .renewed_texts = true},
+                              .seconds = 2};
+  EXPECT_EQ(LogLine("prod", shape, 1780315200, LogFormat::kText),
+            "2026-06-01T12:00:00Z rebuild session=prod shape, 412 ms");
+  EXPECT_EQ(LogLine("prod", texts, 1780315200, LogFormat::kText),
+            "2026-06-01T12:00:00Z rebuild session=prod dead-texts, 2 s, texts renewed");
+  const auto json = nlohmann::json::parse(LogLine("prod", shape, 1780315200, LogFormat::kJson));
+  EXPECT_EQ(json["rebuild"], "shape");
+  EXPECT_EQ(json["session"], "prod");
+  EXPECT_EQ(json["seconds"], 0.412);
+  EXPECT_FALSE(json.contains("renewedTexts"));
+  const auto renewed = nlohmann::json::parse(LogLine("prod", texts, 0, LogFormat::kJson));
+  EXPECT_EQ(renewed["renewedTexts"], true);
+}
+
 TEST(CallLogTest, WritesEveryLine) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);

@@ -367,6 +367,63 @@ TEST(SimulationTest, ALoopSavesNodesAndThePodsRun) {
   EXPECT_EQ(without.counts.pods_scheduled, 32);
 }
 
+// Rollouts, CronJobs, preview namespaces and budgets that change, each with the labels that real
+// controllers set.
+TEST(SimulationTest, ChurnNeedsARebuildOnlyForShapesThatNoPodHasAnyMore) {
+  SimulatedClusterOptions options;
+  options.start_s = kStart + 8 * 3600;
+  options.daily_load = true;
+  options.churn = true;
+  options.recount_budgets = true;
+  const auto made = SimulatedCluster::Make(
+      [](ObjectSink& sink) { return samples::GenerateCompany({.nodes = 40, .seed = 3}, sink); },
+      &OneGroupOf, options);
+  ASSERT_TRUE(made.ok()) << made.status();
+  SimulatedCluster& cluster = **made;
+  for (int64_t minutes = 10; minutes <= 8 * 60; minutes += 10) {
+    cluster.AdvanceTo(options.start_s + 60 * minutes);
+    (void)cluster.Snapshot();
+  }
+  EXPECT_EQ(cluster.CheckSound(), absl::OkStatus());
+  EXPECT_GE(cluster.counts().rollouts, 8U);
+  EXPECT_GE(cluster.counts().cron_jobs, 8U * 12);
+  EXPECT_EQ(cluster.counts().previews, 16U);
+  EXPECT_EQ(cluster.counts().budget_changes, 8U);
+  for (size_t cause = 0; cause < kRebuildCauses; ++cause) {
+    const auto of = static_cast<RebuildCause>(cause);
+    const uint64_t rebuilds = cluster.live_counts().rebuilds.at(cause);
+    if (of == RebuildCause::kFirst) {
+      EXPECT_EQ(rebuilds, 1U);
+    } else if (of == RebuildCause::kDeadShapes) {
+      EXPECT_LE(rebuilds, cluster.counts().cron_jobs / 64);
+    } else {
+      EXPECT_EQ(rebuilds, 0U) << ToString(of);
+    }
+  }
+}
+
+TEST(SimulationTest, ChurnDoesNotDependOnWhatTheLoopDoes) {
+  SimulationOptions options;
+  options.cluster.start_s = kStart + 8 * 3600;
+  options.cluster.daily_load = true;
+  options.cluster.churn = true;
+  options.duration_s = 2 * 3600;
+  options.loop.scan_interval_s = 60;
+  const SimulatedCluster::Read read = [](ObjectSink& sink) {
+    return samples::GenerateCompany({.nodes = 30, .seed = 5}, sink);
+  };
+  const SimulationResult with = Simulate(read, &OneGroupOf, options).value();
+  const SimulationResult again = Simulate(read, &OneGroupOf, options).value();
+  options.scale_down_enabled = false;
+  const SimulationResult without = Simulate(read, &OneGroupOf, options).value();
+  EXPECT_EQ(with.node_hours, again.node_hours);
+  EXPECT_EQ(with.counts.pods_scheduled, again.counts.pods_scheduled);
+  EXPECT_GT(with.counts.rollouts, 0U);
+  EXPECT_EQ(with.counts.rollouts, without.counts.rollouts);
+  EXPECT_EQ(with.counts.cron_jobs, without.counts.cron_jobs);
+  EXPECT_EQ(with.counts.previews, without.counts.previews);
+}
+
 TEST_F(SimulatedClusterTest, AGroupGrowsToTheRequestedSizeAndNoFurther) {
   options_.groups_grow = false;
   nodes_max_ = 4;

@@ -3120,6 +3120,14 @@ class WatchTest(EbbTest):
     def plan_over_dump(self, items, *words):
         return self.ebb("plan", self.dump(items), *words)[0]
 
+    def test_stats_list_the_rebuilds_since_the_plan_before(self):
+        err = self.ebb("plan", "--watch-file", self.events(SMALL), *self.WHOLE, "--stats")[1]
+        rebuilds = json.loads(err.splitlines()[-1])["rebuilds"]
+        self.assertEqual([each["cause"] for each in rebuilds], ["first"])
+        self.assertGreater(rebuilds[0]["s"], 0)
+        err = self.ebb("plan", self.dump(SMALL), *self.WHOLE, "--stats")[1]
+        self.assertNotIn("rebuilds", json.loads(err.splitlines()[-1]))
+
     def test_a_plan_over_events_is_the_plan_over_the_dump(self):
         events = self.events(SMALL)
         for words in [("-o", "json"), ("-o", "name"), ("-o", "csv"), ("-o", "wide"),

@@ -934,6 +934,34 @@ class WholeTest(ServeTest):
         self.assertIn("notFedSince", page)
         self.assertIn("no client feeds it", " ".join(page["warnings"]))
 
+    def test_the_metrics_name_each_rebuild_by_its_cause(self):
+        self.server.kill()
+        pages = self.folder.name + "/pages.sock"
+        self.start("--metrics-socket", pages)
+
+        def metric(name, cause):
+            connection = http.client.HTTPConnection("localhost")
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.connect(pages)
+            connection.request("GET", "/metrics")
+            with contextlib.closing(connection):
+                text = connection.getresponse().read().decode()
+            found = [line.rsplit(" ", 1)[1] for line in text.splitlines()
+                     if line.startswith(name + "{") and f'cause="{cause}"' in line]
+            self.assertEqual(len(found), 1, text)
+            return float(found[0])
+
+        batches, replies = self.feed(*CLUSTER)
+        batches.put(pb.SyncRequest(resync_ends=True))
+        next(replies)
+        self.assertEqual(self.removed(), ["a"])
+        self.assertEqual(metric("ebb_session_rebuilds_total", "first"), 1)
+        self.assertGreater(metric("ebb_session_rebuild_seconds_total", "first"), 0)
+        for cause in ("node", "shape", "budget", "namespace", "storage", "amounts", "dead-shapes",
+                      "gone-nodes", "dead-texts", "volumes"):
+            self.assertEqual(metric("ebb_session_rebuilds_total", cause), 0)
+        self.end(batches, replies)
+
     def test_a_watcher_waits_for_the_end_of_a_later_resync(self):
         batches, replies = self.feed(*CLUSTER)
         batches.put(pb.SyncRequest(resync_ends=True))

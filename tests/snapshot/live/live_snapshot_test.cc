@@ -35,6 +35,7 @@ using test::Pod;
 using test::Select;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 #ifdef NDEBUG
 constexpr int kSteps = 5'000;
@@ -689,6 +690,26 @@ TEST_F(LiveTest, VolumesAreResolvedAgainWithoutThePods) {
   EXPECT_EQ(live_.Snapshot().catalog().storage().FindCsiNode(a), nullptr);
   EXPECT_EQ(live_.counts().storage_rebuilds, 2U);
 
+  // Controllers make a ResourceClaim for each pod that names a template.
+  const Pod asks = Pod("asks").On("a").With([](auto& p) {
+    p.resource_claims.push_back({.name = "gpu", .claim_name = "asks-gpu", .template_name = {}});
+  });
+  ASSERT_TRUE(Put(&asks.raw).ok());
+  const auto why = [this] {
+    return live_.Snapshot().catalog().shape_of(live_.FindPod("default", "asks")).not_understood;
+  };
+  EXPECT_THAT(why(), HasSubstr("ResourceClaim default/asks-gpu is not in the input; dynamic"));
+  objects::ResourceClaim made;
+  made.meta.namespace_name = "default";
+  made.meta.name = "asks-gpu";
+  const objects::StorageObject made_claim = made;
+  ASSERT_TRUE(Put(&made_claim).ok());
+  EXPECT_THAT(why(), Not(HasSubstr("is not in the input")));
+  Delete(&made_claim);
+  EXPECT_THAT(why(), HasSubstr("is not in the input"));
+  EXPECT_EQ(live_.counts().storage_rebuilds, 4U);
+  EXPECT_EQ(live_.counts().AllRebuilds(), before);
+
   objects::DeviceClass devices;
   devices.meta.name = "gpu";
   const objects::StorageObject device_class = devices;
@@ -993,7 +1014,7 @@ TEST_F(LiveTest, APodThatIsRepelledAndRepelsNoneHasItsOwnTable) {
   EXPECT_EQ(feeds(2), 1U);
   EXPECT_EQ(feeds(3), 1U);
   EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
-  EXPECT_EQ(live_.counts().AllRebuilds(), before + 1);
+  EXPECT_EQ(live_.counts().AllRebuilds(), before);
 }
 
 // Pods are counted per node as long as each node has its own value of the topology key.
@@ -1044,6 +1065,42 @@ TEST(RebuildCauseTest, EveryCauseHasItsName) {
   EXPECT_EQ(ToString(kDeadShapes), "dead-shapes");
   EXPECT_EQ(ToString(kGoneNodes), "gone-nodes");
   EXPECT_EQ(ToString(kDeadTexts), "dead-texts");
+  EXPECT_EQ(ToString(Rebuilt{.cause = kShape}), "shape");
+  EXPECT_EQ(ToString(Rebuilt()), "volumes");
+}
+
+// Counts what counts() counts, as an observer learns it.
+class CountingObserver final : public RebuildObserver {
+ public:
+  void OnBegin() override { EXPECT_EQ(++open_, 1); }
+  void OnEnd(const Rebuilt& rebuilt) override {
+    EXPECT_EQ(--open_, 0);
+    ++(rebuilt.cause ? rebuilds.at(static_cast<size_t>(*rebuilt.cause)) : storage);
+    renewals += rebuilt.renewed_texts ? 1 : 0;
+  }
+
+  std::array<uint64_t, kRebuildCauses> rebuilds{};
+  uint64_t storage = 0;
+  uint64_t renewals = 0;
+
+ private:
+  int open_ = 0;
+};
+
+TEST(LiveSnapshotTest, AnObserverLearnsOfEveryRebuildItsCauseAndRenewals) {
+  CountingObserver observer;
+  test::LiveTwin twin(test::RandomSeed(), test::LiveTwin::Uids::kAsGiven,
+                      {.renew_texts = true, .texts_kept = 0, .rebuild_observer = &observer});
+  for (int step = 0; step < 300; ++step) {
+    twin.Step();
+    if (step % 5 == 0) ASSERT_EQ(twin.Compare(), "") << "at step " << step;
+  }
+  const LiveCounts& counts = twin.live().counts();
+  EXPECT_EQ(observer.rebuilds, counts.rebuilds);
+  EXPECT_EQ(observer.storage, counts.storage_rebuilds);
+  EXPECT_EQ(observer.renewals, counts.renewals);
+  EXPECT_GT(observer.storage, 0U);
+  EXPECT_GT(observer.renewals, 0U);
 }
 
 TEST(VersionTest, OnlyANumberIsAVersion) {
@@ -1937,6 +1994,95 @@ TEST_F(LiveTest, IfTablesAreLeftOutEveryNewShapeAndNodeCausesARebuild) {
   ASSERT_TRUE(Put(&b_.raw).ok());
   EXPECT_EQ(live_.Snapshot().nodes(), 3U);
   EXPECT_EQ(live_.counts().AllRebuilds(), 4U);
+}
+
+// A rollout to another anti-affinity, or a Job with the labels of an application.  Before, the
+// catalog was rebuilt.
+TEST_F(LiveTest, CountsThatOneTableStoodForPartInPlace) {
+  const auto fits = [this](std::string_view pod, std::string_view node) {
+    ClusterSnapshot& snapshot = live_.Snapshot();
+    const PodShape& shape = snapshot.catalog().shape_of(live_.FindPod("default", pod));
+    return Explain(snapshot, shape, test::NodeNamed(snapshot, node)).fits;
+  };
+  const auto web = [](const char* name) { return Pod(name).Label("app", "web").Cpu(1); };
+  const Pod first = web("first").On("a").Away("zone", Select("app", "web"));
+  const Pod second = web("second").Cpu(2).Away("zone", Select("app", "web"));
+  for (const objects::ObjectRef& object :
+       {objects::ObjectRef(&a_.raw), objects::ObjectRef(&b_.raw), objects::ObjectRef(&first.raw)}) {
+    ASSERT_TRUE(Put(object).ok());
+  }
+  (void)live_.Snapshot();
+  ASSERT_TRUE(Put(&second.raw).ok());
+  EXPECT_FALSE(fits("second", "a"));
+  EXPECT_TRUE(fits("second", "b"));
+  // It has the label and not the term.
+  const Pod job = web("job").On("b");
+  ASSERT_TRUE(Put(&job.raw).ok());
+  EXPECT_FALSE(fits("second", "b"));
+  EXPECT_FALSE(fits("job", "a")) << "the first pod's term repels it";
+  EXPECT_TRUE(fits("job", "b"));
+  EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+  // It has the term and not the label.
+  const Pod other = Pod("other").Label("app", "other").Away("zone", Select("app", "web"));
+  ASSERT_TRUE(Put(&other.raw).ok());
+  EXPECT_FALSE(fits("other", "a"));
+  EXPECT_FALSE(fits("other", "b"));
+  Delete(&first.raw);
+  EXPECT_TRUE(fits("other", "a"));
+  EXPECT_TRUE(fits("job", "a"));
+  EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+}
+
+// Preview namespaces.  Before, the catalog was rebuilt for each.
+TEST_F(LiveTest, ANamespaceComesAndGoesInPlaceWhileTermsSelectNamespacesByLabels) {
+  const auto named = [](const char* name, const char* team) {
+    objects::Namespace made;
+    made.meta.name = name;
+    made.meta.labels = {{"team", team}};
+    return made;
+  };
+  const objects::Namespace own = named("default", "own");
+  const Pod asks = Pod("asks").On("a").Away("zone", Select("app", "web")).With([](auto& p) {
+    p.anti_affinity[0].namespace_selector = Select("team", "t");
+  });
+  for (const objects::ObjectRef& object :
+       std::vector<objects::ObjectRef>{&own, &a_.raw, &b_.raw, &asks.raw}) {
+    ASSERT_TRUE(Put(object).ok());
+  }
+  (void)live_.Snapshot();
+  const auto fits = [this](const char* in, const char* pod, const char* node) {
+    ClusterSnapshot& snapshot = live_.Snapshot();
+    const PodShape& shape = snapshot.catalog().shape_of(live_.FindPod(in, pod));
+    return Explain(snapshot, shape, test::NodeNamed(snapshot, node)).fits;
+  };
+  for (int round = 0; round < 3; ++round) {
+    const objects::Namespace preview = named("preview", "t");
+    const objects::Namespace plain = named("plain", "u");
+    ASSERT_TRUE(Put(&preview).ok());
+    ASSERT_TRUE(Put(&plain).ok());
+    const Pod repelled = Pod("web").In("preview").On("b").Label("app", "web");
+    const Pod free = Pod("web").In("plain").On("b").Label("app", "web");
+    ASSERT_TRUE(Put(&free.raw).ok());
+    EXPECT_TRUE(fits("plain", "web", "a"));
+    EXPECT_TRUE(fits("default", "asks", "b"));
+    ASSERT_TRUE(Put(&repelled.raw).ok());
+    EXPECT_FALSE(fits("preview", "web", "a"));
+    EXPECT_FALSE(fits("default", "asks", "b"));
+    EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+    // Watches of two kinds are not ordered.
+    Delete(&preview);
+    Delete(&plain);
+    Delete(&free.raw);
+    Delete(&repelled.raw);
+    EXPECT_TRUE(fits("default", "asks", "b"));
+  }
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+  // Its labels change, and it has shapes, though no pods.
+  const objects::Namespace changed = named("preview", "u");
+  ASSERT_TRUE(Put(&changed).ok());
+  EXPECT_TRUE(fits("default", "asks", "b"));
+  EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kNamespace)], 1U);
 }
 
 // --- Changes in place -----------------------------------------------------------------------
