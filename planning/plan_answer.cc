@@ -215,13 +215,29 @@ absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(const PlanQuery& query,
   return Answering(query, cluster, hooks, parallelism).Run();
 }
 
+namespace {
+
+absl::StatusOr<PlanResult> Try(const PlanQuery& query, const NodeGroups& groups,
+                               ClusterSnapshot& snapshot, std::span<const PodId> pending,
+                               bool verify) {
+  std::vector<NodeId> candidates;
+  absl::StatusOr<PlanRequest> request = RequestOf(query, snapshot.catalog(), pending, candidates);
+  if (!request.ok()) return request.status();
+  request->verify = verify;
+  return MakePlan(snapshot, groups, *request);
+}
+
+}  // namespace
+
 absl::StatusOr<PlanResult> TryPlan(const PlanQuery& query, const NodeGroups& groups,
                                    ClusterSnapshot& snapshot, std::span<const PodId> pending) {
-  std::vector<NodeId> candidates;
-  const absl::StatusOr<PlanRequest> request =
-      RequestOf(query, snapshot.catalog(), pending, candidates);
-  if (!request.ok()) return request.status();
-  return MakePlan(snapshot, groups, *request);
+  return Try(query, groups, snapshot, pending, /*verify=*/true);
+}
+
+absl::StatusOr<PlanResult> TryPlanUnverified(const PlanQuery& query, const NodeGroups& groups,
+                                             ClusterSnapshot& snapshot,
+                                             std::span<const PodId> pending) {
+  return Try(query, groups, snapshot, pending, /*verify=*/false);
 }
 
 absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
@@ -248,7 +264,8 @@ absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& g
 
 absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedCluster& cluster,
                                               const PlanHooks& hooks,
-                                              const Parallelism& parallelism) {
+                                              const Parallelism& parallelism,
+                                              const OnFrontierPoints& on_points) {
   const Catalog& catalog = cluster.snapshot.catalog();
   const NodeGroups groups = AssignGroups(catalog, query.groups);
   absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query, catalog);
@@ -272,8 +289,8 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
   std::vector<const Deadline*> each_end;
   for (const Deadline* const each : budget.Each()) firsts.emplace_back(each, &ends);
   for (const FirstDeadline& each : firsts) each_end.push_back(&each);
-  absl::StatusOr<Frontier> frontier =
-      FindFrontier(cluster.snapshot, groups, *request, hourly, options, parallelism, each_end);
+  absl::StatusOr<Frontier> frontier = FindFrontier(cluster.snapshot, groups, *request, hourly,
+                                                   options, parallelism, each_end, on_points);
   if (!frontier.ok()) return frontier.status();
   return FrontierAnswer{.frontier = *std::move(frontier), .prices = *std::move(prices)};
 }

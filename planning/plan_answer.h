@@ -91,6 +91,12 @@ absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(
 absl::StatusOr<PlanResult> TryPlan(const PlanQuery& query, const NodeGroups& groups,
                                    ClusterSnapshot& snapshot, std::span<const PodId> pending);
 
+// The plan of TryPlan, not verified, for questions that make many plans and look closer at few.
+// Cost: about half of TryPlan.
+absl::StatusOr<PlanResult> TryPlanUnverified(const PlanQuery& query, const NodeGroups& groups,
+                                             ClusterSnapshot& snapshot,
+                                             std::span<const PodId> pending);
+
 // The best plan that a search finds, for loops.  Their rounds account for nodes in deletion and
 // verify their own plan, so this function does neither.  `worth`: of removing a node, by NodeId
 // (search/search.h).  Uses the seed and the maximum `iterations` of `query.search`;
@@ -107,10 +113,11 @@ struct FrontierAnswer {
 };
 // Uses from `query.search` the seed, `budget_s` for all searches together and `iterations` for each
 // number of evictions; both limits end a search.  `query.seconds` ends the searches too, but
-// shortens no plan.
+// shortens no plan.  `on_points` as for FindFrontier.
 absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedCluster& cluster,
                                               const PlanHooks& hooks = {},
-                                              const Parallelism& parallelism = Parallelism::One());
+                                              const Parallelism& parallelism = Parallelism::One(),
+                                              const OnFrontierPoints& on_points = nullptr);
 
 // The checks before a plan.  Appends warnings about the groups, then `others`, then warnings about
 // the time to the cluster's warnings.  Returns the time to plan for: `now_s`, or TimeToPlanFor() if

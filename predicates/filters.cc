@@ -437,6 +437,13 @@ bool FitsDynamically(const Question& question, std::index_sequence<kRow...>) {
   return (fits(std::integral_constant<size_t, kRow>()) && ...);
 }
 
+// Unrolled as well.
+template <size_t... kPart>
+PodParts PartsOf(const Catalog& catalog, const PodShape& shape, std::index_sequence<kPart...>) {
+  return static_cast<PodParts>(
+      ((kParts[kPart].has(catalog, shape) ? kParts[kPart].bit : PodParts{0}) | ...));
+}
+
 }  // namespace
 
 std::string_view FilterName(Filter filter) { return kFilters[static_cast<size_t>(filter)].name; }
@@ -444,11 +451,7 @@ std::string_view FilterName(Filter filter) { return kFilters[static_cast<size_t>
 FilterReads ReadsOf(Filter filter) { return kFilters[static_cast<size_t>(filter)].reads; }
 
 PodParts PartsOf(const Catalog& catalog, const PodShape& shape) {
-  PodParts parts = 0;
-  for (const Part& part : kParts) {
-    if (part.has(catalog, shape)) parts |= part.bit;
-  }
-  return parts;
+  return PartsOf(catalog, shape, std::make_index_sequence<kPodPartCount>());
 }
 
 ShortCuts ShortCutsOf(PodParts parts) {

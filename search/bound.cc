@@ -16,8 +16,8 @@
 #include "engine/plan/check_input.h"
 #include "engine/plan/group_quotas.h"
 #include "predicates/drainability.h"
+#include "predicates/static_nodes.h"
 #include "search/removable.h"
-#include "search/static_nodes.h"
 #include "search/usable_room.h"
 
 namespace ebb {

@@ -144,7 +144,8 @@ absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGro
                                         const PlanRequest& request, std::span<const double> hourly,
                                         const SearchOptions& options,
                                         const Parallelism& parallelism,
-                                        std::span<const Deadline* const> ends) {
+                                        std::span<const Deadline* const> ends,
+                                        const OnFrontierPoints& on_points) {
   const double unit = WorthAPod(snapshot, groups, request, hourly);
   Frontier frontier;
   std::vector<FrontierPoint> points;
@@ -156,6 +157,7 @@ absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGro
       AddPoints(snapshot, groups, hourly, made->plan, frontier.plans.size(), points);
       frontier.plans.push_back(std::move(*made));
     }
+    if (on_points) on_points(Best(points));
     return absl::OkStatus();
   };
   absl::StatusOr<PlanResult> asked_for = MakePlan(snapshot, groups, request);
@@ -182,7 +184,8 @@ absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGro
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       const PlanRequest& request, std::span<const double> hourly,
                                       const SearchOptions& options, const Parallelism& parallelism,
-                                      std::span<const Deadline* const> ends) {
+                                      std::span<const Deadline* const> ends,
+                                      const OnFrontierPoints& on_points) {
   if (absl::Status s = CheckHourly(snapshot.catalog(), hourly); !s.ok()) return s;
   if (!ends.empty() && ends.size() != kFrontierSearches) {
     return absl::InvalidArgumentError(
@@ -190,7 +193,7 @@ absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroup
   }
   if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
   return BesideDeletions(snapshot, request, [&](ClusterSnapshot& beside, const PlanRequest& asked) {
-    return SearchFrontier(beside, groups, asked, hourly, options, parallelism, ends);
+    return SearchFrontier(beside, groups, asked, hourly, options, parallelism, ends, on_points);
   });
 }
 

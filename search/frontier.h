@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -48,16 +49,23 @@ struct Frontier {
 // find more points; they share the time that the caller gives.  Not tuned.
 inline constexpr size_t kFrontierSearches = 7;
 
+// Receives the points of the frontier found so far, sorted as in Frontier::points.
+using OnFrontierPoints = std::function<void(std::span<const FrontierPoint> so_far)>;
+
 // `hourly`: the worth of each node, by NodeId (worth.h); 1 each to count nodes.  Ignores `worth`
 // and `on_better` of `options`.  `ends`: the deadline of each search, which replaces that of
 // `options`; empty: the deadline of `options` is for all searches together.
+// `on_points`: called by the caller's thread for the plan of the request, long before the last
+// search ends, and after each of the kFrontierSearches searches: each time the frontier is at least
+// as good as before, and the last one is that of the result.
 // Errors: also InvalidArgument, if `hourly` does not have one entry for each node as WorthOfNodes
 // requires, or `ends` has neither 0 nor kFrontierSearches entries.
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       const PlanRequest& request, std::span<const double> hourly,
                                       const SearchOptions& options,
                                       const Parallelism& parallelism = Parallelism::One(),
-                                      std::span<const Deadline* const> ends = {});
+                                      std::span<const Deadline* const> ends = {},
+                                      const OnFrontierPoints& on_points = nullptr);
 
 // The point with the largest worth among those with at most `evictions` evictions; null: no such
 // point.

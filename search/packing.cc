@@ -14,8 +14,8 @@
 #include "engine/plan/group_quotas.h"
 #include "predicates/filters.h"
 #include "predicates/pdb_tracker.h"
+#include "predicates/static_nodes.h"
 #include "search/removable.h"
-#include "search/static_nodes.h"
 
 namespace ebb {
 namespace {

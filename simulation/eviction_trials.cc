@@ -14,6 +14,7 @@
 #include "engine/plan/check_input.h"
 #include "predicates/filters.h"
 #include "simulation/scheduler.h"
+#include "simulation/score_cache.h"
 
 namespace ebb {
 namespace {
@@ -25,7 +26,8 @@ class Evictions {
       : snapshot_(snapshot),
         closed_(snapshot.catalog().nodes()),
         workloads_(snapshot),
-        facts_(snapshot.catalog()) {
+        facts_(snapshot.catalog()),
+        placed_(snapshot) {
     absl::flat_hash_map<PodId, NodeId> last;  // A pod may move again with its new node.
     for (const RemovableNode& removal : plan.remove) {
       closed_.Insert(removal.node);
@@ -51,7 +53,8 @@ class Evictions {
     if (is_over()) return std::nullopt;
     ClusterSnapshot cluster = snapshot_;
     Random random(seed);
-    SimulatedScheduler scheduler(random.Next(), &facts_);
+    ScoreCache cache(cluster, facts_, placed_);
+    SimulatedScheduler scheduler(random.Next(), &cache);
     std::vector<size_t> order(nodes_.size());
     std::iota(order.begin(), order.end(), 0);
     if (shuffled) random.Shuffle(order);
@@ -66,13 +69,16 @@ class Evictions {
       }
       if (to == kNoNode) return false;
       cluster.AddPod(move.pod, to);
+      cache.OnAdd(move.pod, to);
       trial.as_planned += to == move.to ? 1 : 0;
       return true;
     };
     for (const size_t node : order) {
       if (is_over()) return std::nullopt;
       for (const Move& move : nodes_[node]) {
+        const NodeId from = cluster.NodeOf(move.pod);
         cluster.RemovePod(move.pod);
+        cache.OnRemove(move.pod, from);
         if (!place(move)) pending.push_back(move);
       }
     }
@@ -113,6 +119,7 @@ class Evictions {
   size_t evicted_ = 0;
   Workloads workloads_;
   ScoreFacts facts_;
+  PlacedShapes placed_;
 };
 
 }  // namespace

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
+#include "engine/pass/fits_word.h"
 #include "predicates/filters.h"
+#include "simulation/pod_terms.h"
+#include "simulation/score_cache.h"
 #include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
@@ -21,38 +25,10 @@ constexpr size_t kPercentToFindMin = 5;
 constexpr size_t kPercentToFindMost = 50;
 constexpr size_t kNodesAPercentLess = 125;
 
-using Amounts = ScoredAmounts;
-
-Amounts AllocatableOf(const ClusterSnapshot& snapshot, NodeId node) {
-  return {snapshot.Allocatable(kCpu, node), snapshot.Allocatable(kMemory, node)};
-}
-
-Amounts RequestedOn(const ClusterSnapshot& snapshot, NodeId node, const Amounts& allocatable) {
-  return {allocatable[0] - snapshot.Free(kCpu, node),
-          allocatable[1] - snapshot.Free(kMemory, node)};
-}
-
-// What counts for containers that do not state their requests.
-Amounts DefaultsOf(const PodShape& shape) {
-  return {shape.scored_default.cpu_milli, shape.scored_default.memory_bytes};
-}
-
-Amounts DefaultsOn(const ClusterSnapshot& snapshot, NodeId node, const ScoreFacts* facts) {
-  const Catalog& catalog = snapshot.catalog();
-  Amounts sum{};
-  for (const PodId pod : snapshot.PodsOn(node)) {
-    const Amounts defaults = facts != nullptr ? facts->defaults[Index(catalog.shape_id(pod))]
-                                              : DefaultsOf(catalog.shape_of(pod));
-    sum[0] += defaults[0];
-    sum[1] += defaults[1];
-  }
-  return sum;
-}
-
 std::optional<TextId> ZoneKey(const Catalog& catalog) { return catalog.symbols().Find(kZoneLabel); }
 
 std::optional<TextId> HostnameKey(const Catalog& catalog) {
-  return catalog.symbols().Find("kubernetes.io/hostname");
+  return catalog.symbols().Find(kHostnameLabel);
 }
 
 // The node's value of a label.  `key`: nullopt if no object has the label.
@@ -63,58 +39,70 @@ std::optional<TextId> ValueOf(const Catalog& catalog, std::optional<TextId> key,
 // The arguments of one scoring, and the nodes to score.
 struct Question {
   const ClusterSnapshot& snapshot;
+  PodShapeId shape_id;
   const PodShape& shape;
   std::span<const NodeId> nodes;
   std::span<const NodeId> peers;
-  const ScoreFacts* facts;
+  const ScoreFacts* facts;  // Null: what they say is computed when needed.
+  ScoreCache* cache;        // The same; with a cache there are facts.
 };
 
-void Add(ScorePlugin plugin, int64_t weight, std::span<const int64_t> scores,
-         std::vector<NodeScore>& sums) {
-  for (size_t i = 0; i < sums.size(); ++i) {
-    sums[i].weighted[static_cast<size_t>(plugin)] = weight * scores[i];
-    sums[i].total += weight * scores[i];
+// The scores of the nodes, plugin by plugin, and their sums.
+struct Sums {
+  std::vector<int64_t> totals;
+  std::vector<NodeScore>* plugins = nullptr;  // Null: only totals are wanted.
+
+  void Add(ScorePlugin plugin, int64_t weight, std::span<const int64_t> scores) {
+    for (size_t i = 0; i < totals.size(); ++i) totals[i] += weight * scores[i];
+    if (plugins == nullptr) return;
+    for (size_t i = 0; i < totals.size(); ++i) {
+      (*plugins)[i].weighted[static_cast<size_t>(plugin)] = weight * scores[i];
+      (*plugins)[i].total += weight * scores[i];
+    }
   }
+};
+
+ScoredAmounts Sum(const ScoredAmounts& a, const ScoredAmounts& b) {
+  return {a[0] + b[0], a[1] + b[1]};
 }
 
-Amounts Sum(const Amounts& a, const Amounts& b) { return {a[0] + b[0], a[1] + b[1]}; }
-
-void AddResources(const Question& ask, std::vector<NodeScore>& sums) {
-  const Amounts asked = {AmountOf(ask.shape.charge_requests, kCpu),
-                         AmountOf(ask.shape.charge_requests, kMemory)};
-  const Amounts counted = {ask.shape.scored_incoming.cpu_milli,
-                           ask.shape.scored_incoming.memory_bytes};
+void AddResources(const Question& ask, Sums& sums) {
+  const ScoredAmounts asked = {AmountOf(ask.shape.charge_requests, kCpu),
+                               AmountOf(ask.shape.charge_requests, kMemory)};
+  const ScoredAmounts counted = {ask.shape.scored_incoming.cpu_milli,
+                                 ask.shape.scored_incoming.memory_bytes};
   const bool best_effort = asked[0] == 0 && asked[1] == 0;
   std::vector<int64_t> least(ask.nodes.size());
   std::vector<int64_t> balanced(ask.nodes.size());
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
-    const NodeId node = ask.nodes[i];
-    const Amounts allocatable = AllocatableOf(ask.snapshot, node);
-    const Amounts requested = RequestedOn(ask.snapshot, node, allocatable);
-    const Amounts defaults = DefaultsOn(ask.snapshot, node, ask.facts);
-    least[i] = LeastAllocatedScore(Sum(Sum(requested, defaults), counted), allocatable);
-    if (!best_effort) {
-      balanced[i] = BalancedAllocationScore(Sum(requested, asked), requested, allocatable);
-    }
+    const NodeLoad load =
+        ask.cache != nullptr ? ask.cache->Load(ask.nodes[i]) : LoadOf(ask.snapshot, ask.nodes[i]);
+    least[i] =
+        LeastAllocatedScore(Sum(Sum(load.requested, load.defaults), counted), load.allocatable);
+    if (best_effort) continue;
+    balanced[i] = BalancedAllocationScore(BalanceOf(Sum(load.requested, asked), load.allocatable),
+                                          load.balance);
   }
-  Add(ScorePlugin::kNodeResourcesFit, ScoreWeights().node_resources_fit, least, sums);
-  Add(ScorePlugin::kBalancedAllocation, ScoreWeights().balanced_allocation, balanced, sums);
+  sums.Add(ScorePlugin::kNodeResourcesFit, ScoreWeights().node_resources_fit, least);
+  sums.Add(ScorePlugin::kBalancedAllocation, ScoreWeights().balanced_allocation, balanced);
 }
 
-void AddTaints(const Question& ask, std::vector<NodeScore>& sums) {
+void AddTaints(const Question& ask, Sums& sums) {
   const Catalog& catalog = ask.snapshot.catalog();
   const std::optional<TextId> prefer = catalog.symbols().Find("PreferNoSchedule");
   std::vector<int64_t> scores(ask.nodes.size());
   for (size_t i = 0; prefer && i < ask.nodes.size(); ++i) {
+    if (ask.facts != nullptr && !ask.facts->soft_tainted.Contains(ask.nodes[i])) continue;
     scores[i] = IntolerableTaints(catalog.constraints(ask.shape.constraints),
                                   catalog.node(ask.nodes[i]).taints, *prefer);
   }
   NormalizeByMax(scores, /*reverse=*/true);
-  Add(ScorePlugin::kTaintToleration, ScoreWeights().taint_toleration, scores, sums);
+  sums.Add(ScorePlugin::kTaintToleration, ScoreWeights().taint_toleration, scores);
 }
 
 // Whether the pod's node selector and required node affinity match.
 bool IsAffine(const Question& ask, NodeId node) {
+  if (ask.cache != nullptr) return ask.cache->Affine(ask.shape.constraints).Contains(node);
   const Catalog& catalog = ask.snapshot.catalog();
   const NodeInfo& info = catalog.node(node);
   return MatchesNodeAffinity(catalog.constraints(ask.shape.constraints), info.name, info.labels,
@@ -137,34 +125,60 @@ bool IsSpreadByDefault(const Catalog& catalog, const PodShape& shape) {
 
 // Adds the defaults of the profile: max_skew 3 by node and 5 by zone, ScheduleAnyway.  Nodes
 // without a zone form one zone when pods are counted, and no zone when nodes are scored.
-void AddDefaultSpread(const Question& ask, std::vector<NodeScore>& sums) {
+void AddDefaultSpread(const Question& ask, Sums& sums) {
+  constexpr int32_t kSkewByNode = 3;
+  constexpr int32_t kSkewByZone = 5;
   const Catalog& catalog = ask.snapshot.catalog();
-  const std::optional<TextId> hostname_key = HostnameKey(catalog);
-  const std::optional<TextId> zone_key = ask.facts != nullptr ? std::nullopt : ZoneKey(catalog);
+  const ScoreFacts* const facts = ask.facts;
+  const std::optional<TextId> hostname_key = facts != nullptr ? std::nullopt : HostnameKey(catalog);
+  const std::optional<TextId> zone_key = facts != nullptr ? std::nullopt : ZoneKey(catalog);
+  const auto has_hostname = [&](NodeId node) {
+    return facts != nullptr ? facts->with_hostname.Contains(node)
+                            : ValueOf(catalog, hostname_key, node).has_value();
+  };
   const auto zone_of = [&](NodeId node) {
-    return ask.facts != nullptr ? ask.facts->zones[Index(node)] : ValueOf(catalog, zone_key, node);
+    return facts != nullptr ? facts->zones[Index(node)] : ValueOf(catalog, zone_key, node);
   };
   absl::flat_hash_map<NodeId, int64_t> on_node;
-  absl::flat_hash_map<TextId, int64_t> in_zone;
-  for (const NodeId node : ask.nodes) in_zone.try_emplace(zone_of(node).value_or(kNoText), 0);
+  struct Zone {
+    int64_t pods = 0;
+    // The score of a node without pods of the controller, without and with a hostname.
+    std::array<int64_t, 2> of_empty{};
+  };
+  absl::flat_hash_map<TextId, Zone> zones;
+  std::optional<TextId> last;
+  for (const NodeId node : ask.nodes) {
+    const TextId zone = zone_of(node).value_or(kNoText);
+    if (zone != last) zones.try_emplace(zone);
+    last = zone;
+  }
   for (const NodeId peer : ask.peers) ++on_node[peer];
   for (const auto& [node, pods] : on_node) {
-    const auto zone = in_zone.find(zone_of(node).value_or(kNoText));
-    if (zone != in_zone.end() && IsAffine(ask, node)) zone->second += pods;
+    const auto zone = zones.find(zone_of(node).value_or(kNoText));
+    if (zone != zones.end() && IsAffine(ask, node)) zone->second.pods += pods;
+  }
+  const double weight_by_node = SpreadWeight(ask.nodes.size());
+  const double weight_by_zone = SpreadWeight(zones.size());
+  const auto score_of = [&](bool with_hostname, int64_t pods, TextId zone, const Zone& of) {
+    double score = 0;
+    if (with_hostname) score += SpreadScore(pods, kSkewByNode, weight_by_node);
+    if (zone != kNoText) score += SpreadScore(of.pods, kSkewByZone, weight_by_zone);
+    return static_cast<int64_t>(std::round(score));
+  };
+  for (auto& [zone, of] : zones) {
+    of.of_empty = {score_of(false, 0, zone, of), score_of(true, 0, zone, of)};
   }
   std::vector<int64_t> scores(ask.nodes.size());
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
     const NodeId node = ask.nodes[i];
+    const TextId zone = zone_of(node).value_or(kNoText);
+    const Zone& of = zones.find(zone)->second;
     const auto here = on_node.find(node);
-    double score = 0;
-    if (ValueOf(catalog, hostname_key, node)) {
-      score += SpreadScore(here == on_node.end() ? 0 : here->second, 3, ask.nodes.size());
-    }
-    if (const auto zone = zone_of(node)) score += SpreadScore(in_zone[*zone], 5, in_zone.size());
-    scores[i] = static_cast<int64_t>(std::round(score));
+    scores[i] = here == on_node.end() ? of.of_empty[has_hostname(node) ? 1 : 0]
+                                      : score_of(has_hostname(node), here->second, zone, of);
   }
   NormalizeSpread(scores);
-  Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores, sums);
+  sums.Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores);
 }
 
 // Counts the pods on a node that a constraint selects.
@@ -174,21 +188,16 @@ class SpreadCounter {
       : snapshot_(snapshot), constraint_(constraint), namespace_(in_namespace) {}
 
   int64_t On(NodeId node) {
-    if (constraint_.selector.MatchesEverything()) return 0;  // As in the scheduler.
+    if (constraint_.selector.MatchesEverything()) return 0;
     const Catalog& catalog = snapshot_.catalog();
     return std::ranges::count_if(snapshot_.PodsOn(node), [&](PodId pod) {
       const auto [it, is_new] = counted_.try_emplace(catalog.shape_id(pod));
-      if (is_new) it->second = Counts(catalog.shape_of(pod));
+      if (is_new) it->second = CountsForSpread(constraint_, namespace_, catalog.shape_of(pod));
       return it->second;
     });
   }
 
  private:
-  [[nodiscard]] bool Counts(const PodShape& shape) const {
-    return !shape.terminating && shape.namespace_name == namespace_ &&
-           constraint_.selector.Matches(shape.labels);
-  }
-
   const ClusterSnapshot& snapshot_;
   const SoftSpread& constraint_;
   TextId namespace_;
@@ -210,158 +219,141 @@ bool PassesPolicies(const Question& ask, const SoftSpread& constraint, NodeId no
           ToleratesAll(catalog.constraints(ask.shape.constraints), catalog.node(node).taints));
 }
 
+// The nodes that have every key, and their values of each.
+class SpreadValues {
+ public:
+  SpreadValues(const Question& ask, std::span<const SoftSpread> constraints) : ask_(ask) {
+    for (const SoftSpread& each : constraints) {
+      keys_.push_back(each.topology_key);
+      columns_.push_back(ask.cache != nullptr ? &ask.cache->ValuesOf(each.topology_key) : nullptr);
+    }
+  }
+  // kNoText: the node lacks the key.
+  [[nodiscard]] TextId Of(NodeId node, size_t constraint) const {
+    if (columns_[constraint] != nullptr) return (*columns_[constraint])[Index(node)];
+    return ValueOf(ask_.snapshot.catalog(), keys_[constraint], node).value_or(kNoText);
+  }
+  [[nodiscard]] bool HasAll(NodeId node) const {
+    for (size_t c = 0; c < keys_.size(); ++c) {
+      if (Of(node, c) == kNoText) return false;
+    }
+    return true;
+  }
+
+ private:
+  const Question& ask_;
+  std::vector<TextId> keys_;                         // By constraint.
+  std::vector<const std::vector<TextId>*> columns_;  // The same; null: there is no cache.
+};
+
+// Counts the pods of every domain of the scored nodes.
+void CountDomains(const Question& ask, const SpreadValues& values,
+                  std::vector<SpreadDomains>& all) {
+  if (ask.cache != nullptr) {
+    const std::vector<ScoreCache::SpreadSums>& sums = ask.cache->SpreadOf(ask.shape_id);
+    for (size_t c = 0; c < all.size(); ++c) {
+      for (auto& [value, pods] : all[c].pods) {
+        const auto known = sums[c].of_value.find(value);
+        pods = known == sums[c].of_value.end() ? 0 : known->second;
+      }
+    }
+    return;
+  }
+  ask.snapshot.alive().ForEach([&](NodeId node) {
+    if (!values.HasAll(node)) return;
+    for (size_t c = 0; c < all.size(); ++c) {
+      const auto domain = all[c].pods.find(values.Of(node, c));
+      if (all[c].by_hostname || domain == all[c].pods.end()) continue;
+      if (PassesPolicies(ask, all[c].constraint, node)) domain->second += all[c].counter.On(node);
+    }
+  });
+}
+
 // Nodes that lack the key of some constraint are neither counted nor scored.
-void AddSoftSpread(const Question& ask, std::vector<NodeScore>& sums) {
-  const Catalog& catalog = ask.snapshot.catalog();
-  const std::optional<TextId> hostname = HostnameKey(catalog);
+void AddSoftSpread(const Question& ask, Sums& sums) {
+  const std::optional<TextId> hostname = HostnameKey(ask.snapshot.catalog());
+  const SpreadValues values(ask, ask.shape.preferences->spread);
   std::vector<SpreadDomains> all;
   for (const SoftSpread& each : ask.shape.preferences->spread) {
     all.push_back(
         {each, each.topology_key == hostname, {ask.snapshot, each, ask.shape.namespace_name}, {}});
   }
-  const auto value_of = [&](NodeId node, const SpreadDomains& domains) {
-    return FindLabel(catalog.node(node).labels, domains.constraint.topology_key);
-  };
-  const auto has_all = [&](NodeId node) {
-    return std::ranges::all_of(
-        all, [&](const SpreadDomains& each) { return value_of(node, each).has_value(); });
-  };
   size_t scored = 0;
   for (const NodeId node : ask.nodes) {
-    if (!has_all(node)) continue;
+    if (!values.HasAll(node)) continue;
     ++scored;
-    for (SpreadDomains& each : all) each.pods.try_emplace(*value_of(node, each), 0);
+    for (size_t c = 0; c < all.size(); ++c) all[c].pods.try_emplace(values.Of(node, c), 0);
   }
-  ask.snapshot.alive().ForEach([&](NodeId node) {
-    if (!has_all(node)) return;
-    for (SpreadDomains& each : all) {
-      const auto domain = each.pods.find(*value_of(node, each));
-      if (each.by_hostname || domain == each.pods.end()) continue;
-      if (PassesPolicies(ask, each.constraint, node)) domain->second += each.counter.On(node);
-    }
-  });
+  CountDomains(ask, values, all);
+  const auto pods_of = [&](NodeId node, size_t c) {
+    if (!all[c].by_hostname) return all[c].pods.at(values.Of(node, c));
+    if (ask.cache == nullptr) return all[c].counter.On(node);
+    return ask.cache->SpreadOf(ask.shape_id)[c].on_node[Index(node)];
+  };
+  std::vector<double> weights;
+  for (const SpreadDomains& each : all) {
+    weights.push_back(SpreadWeight(each.by_hostname ? scored : each.pods.size()));
+  }
   std::vector<int64_t> scores(ask.nodes.size(), -1);
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
-    const NodeId node = ask.nodes[i];
-    if (!has_all(node)) continue;
+    if (!values.HasAll(ask.nodes[i])) continue;
     double score = 0;
-    for (SpreadDomains& each : all) {
-      const int64_t pods =
-          each.by_hostname ? each.counter.On(node) : each.pods.at(*value_of(node, each));
-      score +=
-          SpreadScore(pods, each.constraint.max_skew, each.by_hostname ? scored : each.pods.size());
+    for (size_t c = 0; c < all.size(); ++c) {
+      score += SpreadScore(pods_of(ask.nodes[i], c), all[c].constraint.max_skew, weights[c]);
     }
     scores[i] = static_cast<int64_t>(std::round(score));
   }
   NormalizeSpread(scores);
-  Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores, sums);
+  sums.Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores);
 }
 
-// Shapes with terms about other pods.
-std::vector<PodShapeId> AttractingShapes(const Catalog& catalog) {
-  std::vector<PodShapeId> shapes;
-  for (uint32_t shape = 0; shape < catalog.pod_shapes(); ++shape) {
-    const auto& preferences = catalog.shape(PodShapeId{shape}).preferences;
-    if (preferences && !(preferences->pods.empty() && preferences->required.empty())) {
-      shapes.push_back(PodShapeId{shape});
-    }
-  }
-  return shapes;
-}
-
-// Whether a term selects the pod.  `of_placed`: the term belongs to a placed pod.  For terms of
-// placed pods, a namespace without an object has no labels.  For terms of the pod to be placed, the
-// scheduler replaces the namespace selector by the namespaces that it selects
-// (mergeAffinityTermNamespacesIfNotEmpty).  But in 1.36 it then still evaluates the selector
-// without the labels of the pod's namespace, so a selector that matches an empty label set selects
-// all pods.  In every version a selector without requirements selects all.
-bool SpeaksOf(const Catalog& catalog, const WeightedPodTerm& term, const PodShape& pod,
-              bool of_placed) {
-  if (!term.selector.Matches(pod.labels)) return false;
-  if (std::ranges::find(term.namespaces, pod.namespace_name) != term.namespaces.end()) return true;
-  const LabelSet* labels = catalog.FindNamespaceLabels(pod.namespace_name);
-  if (labels != nullptr && term.namespace_selector.Matches(*labels)) return true;
-  const bool asked_without = catalog.kubernetes_version() < KubernetesVersion::k137;
-  const bool all = asked_without || term.namespace_selector.MatchesEverything();
-  return (of_placed ? labels == nullptr : all) && term.namespace_selector.Matches({});
-}
-
-// What each pod of a shape adds to the score of the nodes in its domain.
-struct KeyWeight {
-  TextId topology_key;
-  int64_t weight;
-};
-
-class AffinityWeights {
- public:
-  explicit AffinityWeights(const Question& ask) : ask_(ask) {
-    const Catalog& catalog = ask.snapshot.catalog();
-    if (ask.shape.preferences) own_ = ask.shape.preferences->pods;
-    for (const PodShapeId shape :
-         ask.facts != nullptr ? ask.facts->attracting : AttractingShapes(catalog)) {
-      const Preferences& theirs = *catalog.shape(shape).preferences;
-      for (const auto* terms : {&theirs.required, &theirs.pods}) {
-        for (const WeightedPodTerm& term : *terms) {
-          if (!SpeaksOf(catalog, term, ask.shape, /*of_placed=*/true)) continue;
-          theirs_[shape].push_back({term.topology_key, term.weight});
-        }
-      }
-    }
-  }
-
-  // No placed pod counts.
-  [[nodiscard]] bool empty() const { return own_.empty() && theirs_.empty(); }
-
-  const std::vector<KeyWeight>& Of(PodShapeId shape) {
-    const auto [it, is_new] = all_.try_emplace(shape);
-    if (is_new) {
-      if (const auto theirs = theirs_.find(shape); theirs != theirs_.end()) {
-        it->second = theirs->second;
-      }
-      const Catalog& catalog = ask_.snapshot.catalog();
-      for (const WeightedPodTerm& term : own_) {
-        if (!SpeaksOf(catalog, term, catalog.shape(shape), /*of_placed=*/false)) continue;
-        it->second.push_back({term.topology_key, term.weight});
-      }
-    }
-    return it->second;
-  }
-
- private:
-  const Question& ask_;
-  std::span<const WeightedPodTerm> own_;
-  absl::flat_hash_map<PodShapeId, std::vector<KeyWeight>> theirs_;
-  absl::flat_hash_map<PodShapeId, std::vector<KeyWeight>> all_;
-};
-
-// Adds the pod's preferred terms, and those preferred and required affinity terms of placed pods
-// that select it; hardPodAffinityWeight is 1.
-void AddPodAffinity(const Question& ask, std::vector<NodeScore>& sums) {
-  AffinityWeights weights(ask);
-  if (weights.empty()) return;
+// What placed pods add, by topology key and value.  nullopt: no placed pod counts.
+std::optional<SumsOfKeys> AffinitySums(const Question& ask) {
   const Catalog& catalog = ask.snapshot.catalog();
-  absl::flat_hash_map<TextId, absl::flat_hash_map<TextId, int64_t>> sum_of;  // By key and value.
+  AffinityWeights weights(catalog, ask.shape,
+                          ask.facts != nullptr ? ask.facts->attracting : AttractingShapes(catalog));
+  if (weights.empty()) return std::nullopt;
+  SumsOfKeys sums;
   ask.snapshot.alive().ForEach([&](NodeId node) {
     for (const PodId pod : ask.snapshot.PodsOn(node)) {
       for (const auto& [key, weight] : weights.Of(catalog.shape_id(pod))) {
         const auto value = FindLabel(catalog.node(node).labels, key);
-        if (value) sum_of[key][*value] += weight;
+        if (value) sums[key][*value] += weight;
       }
     }
   });
+  return sums;
+}
+
+// Adds the pod's preferred terms, and those preferred and required affinity terms of placed pods
+// that select it.
+void AddPodAffinity(const Question& ask, Sums& sums) {
+  std::optional<SumsOfKeys> counted;
+  const SumsOfKeys* sums_of_keys = nullptr;
+  if (ask.cache != nullptr) {
+    sums_of_keys = ask.cache->AffinityOf(ask.shape_id);
+  } else if (counted = AffinitySums(ask); counted) {
+    sums_of_keys = &*counted;
+  }
+  if (sums_of_keys == nullptr) return;
+  const Catalog& catalog = ask.snapshot.catalog();
   std::vector<int64_t> scores(ask.nodes.size());
-  for (size_t i = 0; i < ask.nodes.size(); ++i) {
-    for (const auto& [key, by_value] : sum_of) {
-      const auto value = FindLabel(catalog.node(ask.nodes[i]).labels, key);
-      const auto at = value ? by_value.find(*value) : by_value.end();
+  for (const auto& [key, by_value] : *sums_of_keys) {
+    const std::vector<TextId>* const values =
+        ask.cache != nullptr ? &ask.cache->ValuesOf(key) : nullptr;
+    for (size_t i = 0; i < ask.nodes.size(); ++i) {
+      const NodeId node = ask.nodes[i];
+      const TextId value = values != nullptr ? (*values)[Index(node)]
+                                             : ValueOf(catalog, key, node).value_or(kNoText);
+      const auto at = value != kNoText ? by_value.find(value) : by_value.end();
       if (at != by_value.end()) scores[i] += at->second;
     }
   }
   NormalizeAffinity(scores);
-  Add(ScorePlugin::kInterPodAffinity, ScoreWeights().inter_pod_affinity, scores, sums);
+  sums.Add(ScorePlugin::kInterPodAffinity, ScoreWeights().inter_pod_affinity, scores);
 }
 
-void AddNodeAffinity(const Question& ask, std::vector<NodeScore>& sums) {
+void AddNodeAffinity(const Question& ask, Sums& sums) {
   if (!ask.shape.preferences || ask.shape.preferences->nodes.empty()) return;
   const Catalog& catalog = ask.snapshot.catalog();
   std::vector<int64_t> scores(ask.nodes.size());
@@ -375,23 +367,19 @@ void AddNodeAffinity(const Question& ask, std::vector<NodeScore>& sums) {
     scores[i] = PreferredTermsScore(terms);
   }
   NormalizeByMax(scores, /*reverse=*/false);
-  Add(ScorePlugin::kNodeAffinity, ScoreWeights().node_affinity, scores, sums);
+  sums.Add(ScorePlugin::kNodeAffinity, ScoreWeights().node_affinity, scores);
 }
 
-const NodeImage* FindImage(const NodeInfo& node, TextId name) {
-  const auto at = std::ranges::lower_bound(node.images, name, {}, &NodeImage::name);
-  return at != node.images.end() && at->name == name ? &*at : nullptr;
-}
-
-// If nodes report different sizes of an image, that of the first node counts.
-void AddImages(const Question& ask, std::vector<NodeScore>& sums) {
-  if (!ask.shape.preferences || ask.shape.preferences->images.empty()) return;
+// The images that the pod asks for, as far as nodes have them.
+absl::flat_hash_map<TextId, ImageOnNode> ImagesOf(const Question& ask) {
   const Catalog& catalog = ask.snapshot.catalog();
   absl::flat_hash_map<TextId, ImageOnNode> images;
   for (const TextId name : ask.shape.preferences->images) images.try_emplace(name);
-  int64_t all_nodes = 0;
+  if (ask.cache != nullptr) {
+    for (auto& [name, image] : images) image = ask.cache->Image(name);
+    return images;
+  }
   ask.snapshot.alive().ForEach([&](NodeId node) {
-    ++all_nodes;
     if (catalog.node(node).images.empty()) return;
     for (auto& [name, image] : images) {
       const NodeImage* const found = FindImage(catalog.node(node), name);
@@ -399,6 +387,15 @@ void AddImages(const Question& ask, std::vector<NodeScore>& sums) {
       if (image.nodes++ == 0) image.size_bytes = found->size_bytes;
     }
   });
+  return images;
+}
+
+// If nodes report different sizes of an image, that of the first node counts.
+void AddImages(const Question& ask, Sums& sums) {
+  if (!ask.shape.preferences || ask.shape.preferences->images.empty()) return;
+  if (ask.facts != nullptr && !ask.facts->has_images) return;
+  const Catalog& catalog = ask.snapshot.catalog();
+  const absl::flat_hash_map<TextId, ImageOnNode> images = ImagesOf(ask);
   if (std::ranges::all_of(images, [](const auto& each) { return each.second.nodes == 0; })) return;
   std::vector<int64_t> scores(ask.nodes.size());
   std::vector<ImageOnNode> here;
@@ -408,28 +405,32 @@ void AddImages(const Question& ask, std::vector<NodeScore>& sums) {
   const int64_t images_asked =
       of_containers ? wanted.containers
                     : std::max<int64_t>(wanted.containers, std::ssize(wanted.images));
+  const auto all_nodes = static_cast<int64_t>(ask.snapshot.nodes());
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
     here.clear();
-    for (const TextId name : ask.shape.preferences->images) {
-      if (FindImage(catalog.node(ask.nodes[i]), name) != nullptr) here.push_back(images[name]);
+    for (const TextId name : wanted.images) {
+      if (FindImage(catalog.node(ask.nodes[i]), name) != nullptr) here.push_back(images.at(name));
     }
     scores[i] = ImageLocalityScore(here, all_nodes, images_asked);
   }
-  Add(ScorePlugin::kImageLocality, ScoreWeights().image_locality, scores, sums);
+  sums.Add(ScorePlugin::kImageLocality, ScoreWeights().image_locality, scores);
+}
+
+void AddAll(const Question& ask, Sums& sums) {
+  AddResources(ask, sums);
+  AddTaints(ask, sums);
+  AddNodeAffinity(ask, sums);
+  AddPodAffinity(ask, sums);
+  AddImages(ask, sums);
+  // The pod's own constraints, including hard ones, replace the defaults.
+  if (ask.shape.preferences && !ask.shape.preferences->spread.empty()) {
+    AddSoftSpread(ask, sums);
+  } else if (ask.shape.spread.empty() && IsSpreadByDefault(ask.snapshot.catalog(), ask.shape)) {
+    AddDefaultSpread(ask, sums);
+  }
 }
 
 }  // namespace
-
-ScoreFacts::ScoreFacts(const Catalog& catalog) {
-  for (uint32_t shape = 0; shape < catalog.pod_shapes(); ++shape) {
-    defaults.push_back(DefaultsOf(catalog.shape(PodShapeId{shape})));
-  }
-  attracting = AttractingShapes(catalog);
-  const std::optional<TextId> key = ZoneKey(catalog);
-  for (uint32_t node = 0; node < catalog.nodes(); ++node) {
-    zones.push_back(ValueOf(catalog, key, NodeId{node}));
-  }
-}
 
 std::string_view ScorePluginName(ScorePlugin plugin) {
   switch (plugin) {
@@ -478,23 +479,43 @@ size_t NodesToFind(size_t nodes) {
   return std::max(kNodesToFindMin, nodes * percent / 100);
 }
 
-std::vector<NodeId> SimulatedScheduler::Feasible(const ClusterSnapshot& snapshot,
-                                                 const PodShape& shape, const NodeSet* closed) {
-  std::vector<NodeId> nodes;
-  nodes.reserve(snapshot.nodes());
-  snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
+// Looks at the nodes in their order, from the one where the last search ended, around to it again.
+std::vector<NodeId> SimulatedScheduler::Feasible(const ClusterSnapshot& snapshot, PodShapeId id,
+                                                 const NodeSet* closed) {
   std::vector<NodeId> feasible;
-  if (nodes.empty() || !PreFilter(snapshot, shape).fits) return feasible;
-  const size_t enough = NodesToFind(nodes.size());
-  size_t looked_at = 0;
-  for (; looked_at < nodes.size() && feasible.size() < enough; ++looked_at) {
-    const NodeId node = nodes[(next_start_ + looked_at) % nodes.size()];
-    if (closed != nullptr && closed->Contains(node)) continue;
-    if (StaticFits(snapshot, shape, node) && DynamicFits(snapshot, shape, node)) {
+  const size_t all = snapshot.nodes();
+  const PodShape& shape = snapshot.catalog().shape(id);
+  if (all == 0 || !PreFilter(snapshot, shape).fits) return feasible;
+  const NodeSet* const statics = cache_ != nullptr ? &cache_->Statics(id) : nullptr;
+  const ShortCuts cuts = ShortCutsOf(PartsOf(snapshot.catalog(), shape));
+  const auto takes = [&](NodeId node) {
+    if (statics == nullptr && !StaticFits(snapshot, shape, node)) return false;
+    if (!cuts.topology_alone) return DynamicFits(snapshot, shape, node);
+    return !snapshot.IsGhost(node) && (cuts.requests_alone || TopologyFits(snapshot, shape, node));
+  };
+  const size_t enough = NodesToFind(all);
+  const size_t first = next_start_ % all;
+  const size_t start = Index(snapshot.NodeAt(first));
+  const uint64_t before_start = (uint64_t{1} << (start % kNodesPerWord)) - 1;
+  const std::span<const uint64_t> alive = snapshot.alive().words();
+  next_start_ = first;  // If all nodes are looked at.
+  for (size_t i = 0; i <= alive.size(); ++i) {
+    const size_t w = (start / kNodesPerWord + i) % alive.size();
+    uint64_t bits = alive[w];
+    if (i == 0) bits &= ~before_start;
+    if (i == alive.size()) bits &= before_start;
+    if (closed != nullptr) bits &= ~closed->words()[w];
+    if (statics != nullptr) bits &= statics->words()[w];
+    if (bits != 0) bits &= FitsWord(snapshot, shape, w);
+    for (; bits != 0; bits &= bits - 1) {
+      const NodeId node{static_cast<uint32_t>(w * kNodesPerWord + std::countr_zero(bits))};
+      if (!takes(node)) continue;
       feasible.push_back(node);
+      if (feasible.size() < enough) continue;
+      next_start_ = (snapshot.PositionOf(node) + 1) % all;
+      return feasible;
     }
   }
-  next_start_ = (next_start_ + looked_at) % nodes.size();
   return feasible;
 }
 
@@ -502,38 +523,40 @@ std::vector<NodeScore> SimulatedScheduler::Score(const ClusterSnapshot& snapshot
                                                  std::span<const NodeId> nodes,
                                                  std::span<const NodeId> peers,
                                                  const ScoreFacts* facts) {
-  const Question ask{.snapshot = snapshot,
-                     .shape = snapshot.catalog().shape_of(pod),
-                     .nodes = nodes,
-                     .peers = peers,
-                     .facts = facts};
-  std::vector<NodeScore> sums(nodes.size());
-  AddResources(ask, sums);
-  AddTaints(ask, sums);
-  AddNodeAffinity(ask, sums);
-  AddPodAffinity(ask, sums);
-  AddImages(ask, sums);
-  // The pod's own constraints, including hard ones, replace the defaults.
-  if (ask.shape.preferences && !ask.shape.preferences->spread.empty()) {
-    AddSoftSpread(ask, sums);
-  } else if (ask.shape.spread.empty() && IsSpreadByDefault(snapshot.catalog(), ask.shape)) {
-    AddDefaultSpread(ask, sums);
-  }
-  return sums;
+  const PodShapeId shape = snapshot.catalog().shape_id(pod);
+  std::vector<NodeScore> scores(nodes.size());
+  Sums sums{.totals = std::vector<int64_t>(nodes.size()), .plugins = &scores};
+  AddAll({.snapshot = snapshot,
+          .shape_id = shape,
+          .shape = snapshot.catalog().shape(shape),
+          .nodes = nodes,
+          .peers = peers,
+          .facts = facts,
+          .cache = nullptr},
+         sums);
+  return scores;
 }
 
 NodeId SimulatedScheduler::Choose(const ClusterSnapshot& snapshot, PodId pod,
                                   std::span<const NodeId> peers, const NodeSet* closed) {
   EBB_DCHECK(snapshot.NodeOf(pod) == kNoNode);
-  const std::vector<NodeId> nodes = Feasible(snapshot, snapshot.catalog().shape_of(pod), closed);
+  const PodShapeId shape = snapshot.catalog().shape_id(pod);
+  const std::vector<NodeId> nodes = Feasible(snapshot, shape, closed);
   if (nodes.empty()) return kNoNode;
   if (nodes.size() == 1) return nodes[0];
-  const std::vector<NodeScore> scores = Score(snapshot, pod, nodes, peers, facts_);
-  const int64_t best = std::ranges::max_element(scores, {}, &NodeScore::total)->total;
-  const auto ties = static_cast<uint64_t>(std::ranges::count(scores, best, &NodeScore::total));
-  uint64_t skip = random_.Below(ties);
+  Sums sums{.totals = std::vector<int64_t>(nodes.size())};
+  AddAll({.snapshot = snapshot,
+          .shape_id = shape,
+          .shape = snapshot.catalog().shape(shape),
+          .nodes = nodes,
+          .peers = peers,
+          .facts = cache_ != nullptr ? &cache_->facts() : nullptr,
+          .cache = cache_},
+         sums);
+  const int64_t best = *std::ranges::max_element(sums.totals);
+  uint64_t skip = random_.Below(static_cast<uint64_t>(std::ranges::count(sums.totals, best)));
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (scores[i].total == best && skip-- == 0) return nodes[i];
+    if (sums.totals[i] == best && skip-- == 0) return nodes[i];
   }
   return kNoNode;  // Not reached: one of the ties is returned above.
 }

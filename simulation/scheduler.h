@@ -10,7 +10,8 @@
 //
 // go/oracle compares the scores with those of the real scheduler; README.md lists what is left out.
 //
-// Cost:    O(nodes) filters and scores for each pod; cheaper with ScoreFacts.
+// Cost:    O(nodes) filters and scores for each pod, and O(pods) for some; with a ScoreCache
+//          O(nodes that are looked at).
 // Threads: not thread-safe.
 // Source:  kubernetes 1.36 pkg/scheduler/schedule_one.go: findNodesThatPassFilters,
 //          numFeasibleNodesToFind, selectHost.  The scheduler orders nodes by zones; here they are
@@ -22,13 +23,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/random.h"
-#include "simulation/scores.h"
+#include "simulation/score_cache.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -54,22 +54,6 @@ struct NodeScore {
   int64_t total = 0;
 };
 
-// CPU and memory, the two resources that the default profile scores.
-using ScoredAmounts = std::array<int64_t, 2>;
-
-// What scores read of a catalog repeatedly, computed once.  Optional: it saves time, and changes no
-// result.  For callers that place many pods while the catalog does not change.
-//
-// Cost: O(nodes and shapes of pods) to build.
-struct ScoreFacts {
-  explicit ScoreFacts(const Catalog& catalog);
-
-  // By PodShapeId: what counts for requests that the pod does not state.
-  std::vector<ScoredAmounts> defaults;
-  std::vector<std::optional<TextId>> zones;  // By NodeId.
-  std::vector<PodShapeId> attracting;        // Shapes with terms about other pods.
-};
-
 // The nodes of the other pods of the pod's controller that are not terminating, one entry for each
 // pod.
 // Cost: O(pods).
@@ -80,9 +64,10 @@ size_t NodesToFind(size_t nodes);
 
 class SimulatedScheduler {
  public:
-  // `facts`: of the catalog of all snapshots that will be used; null: computed when needed.
-  explicit SimulatedScheduler(uint64_t seed, const ScoreFacts* facts = nullptr)
-      : random_(seed), facts_(facts) {}
+  // `cache`: of the snapshot that will be used; null: everything is computed when needed.  A cache
+  // saves time, and changes no result.
+  explicit SimulatedScheduler(uint64_t seed, ScoreCache* cache = nullptr)
+      : random_(seed), cache_(cache) {}
 
   // Returns the node for the pod; kNoNode: no node takes it.  `peers`: the nodes of the other pods
   // of its controller, one entry for each pod.  `closed`: further nodes that take no pods, besides
@@ -91,17 +76,18 @@ class SimulatedScheduler {
   NodeId Choose(const ClusterSnapshot& snapshot, PodId pod, std::span<const NodeId> peers,
                 const NodeSet* closed = nullptr);
 
-  // The scores of the nodes for the pod.  `nodes`: all nodes that passed the filters.
+  // The scores of the nodes for the pod.  `nodes`: all nodes that passed the filters.  `facts`: of
+  // the snapshot's catalog; they save time, and change no result.
   static std::vector<NodeScore> Score(const ClusterSnapshot& snapshot, PodId pod,
                                       std::span<const NodeId> nodes, std::span<const NodeId> peers,
                                       const ScoreFacts* facts = nullptr);
 
  private:
-  std::vector<NodeId> Feasible(const ClusterSnapshot& snapshot, const PodShape& shape,
+  std::vector<NodeId> Feasible(const ClusterSnapshot& snapshot, PodShapeId id,
                                const NodeSet* closed);
 
   Random random_;
-  const ScoreFacts* facts_;
+  ScoreCache* cache_;
   size_t next_start_ = 0;
 };
 

@@ -42,8 +42,9 @@ int64_t BalanceOf(std::span<const int64_t> requested, std::span<const int64_t> a
   double second = 0;
   for (size_t i = 0; i < requested.size(); ++i) {
     if (allocatable[i] == 0) continue;
-    (resources == 0 ? first : second) = fraction(i);
-    total += fraction(i);
+    const double used = fraction(i);
+    (resources == 0 ? first : second) = used;
+    total += used;
     ++resources;
   }
   double deviation = 0;
@@ -60,10 +61,14 @@ int64_t BalanceOf(std::span<const int64_t> requested, std::span<const int64_t> a
   return static_cast<int64_t>((1 - deviation) * kMaxNodeScore);
 }
 
+int64_t BalancedAllocationScore(int64_t balance, int64_t balance_before) {
+  constexpr int64_t kHalf = kMaxNodeScore / 2;
+  return kHalf + (kHalf + balance - balance_before) / 2;
+}
+
 int64_t BalancedAllocationScore(std::span<const int64_t> requested, std::span<const int64_t> before,
                                 std::span<const int64_t> allocatable) {
-  constexpr int64_t kHalf = kMaxNodeScore / 2;
-  return kHalf + (kHalf + BalanceOf(requested, allocatable) - BalanceOf(before, allocatable)) / 2;
+  return BalancedAllocationScore(BalanceOf(requested, allocatable), BalanceOf(before, allocatable));
 }
 
 int64_t IntolerableTaints(const Constraints& constraints, std::span<const Taint> taints,
@@ -79,8 +84,9 @@ int64_t PreferredTermsScore(std::span<const PreferredTerm> terms) {
   return score;
 }
 
-double SpreadScore(int64_t pods, int32_t max_skew, size_t domains) {
-  const double weight = std::log(static_cast<double>(domains + 2));
+double SpreadWeight(size_t domains) { return std::log(static_cast<double>(domains + 2)); }
+
+double SpreadScore(int64_t pods, int32_t max_skew, double weight) {
   return static_cast<double>(pods) * weight + static_cast<double>(max_skew - 1);
 }
 
@@ -115,12 +121,16 @@ void NormalizeSpread(std::span<int64_t> scores) {
     least = std::min(least, score);
     most = std::max(most, score);
   }
+  int64_t last = -1;  // Most nodes have the score of the node before.
+  int64_t normalized = 0;
   for (int64_t& score : scores) {
-    if (score < 0) {
-      score = 0;
-    } else {
-      score = most == 0 ? kMaxNodeScore : kMaxNodeScore * (most + least - score) / most;
+    if (score != last) {
+      last = score;
+      normalized = kMaxNodeScore;
+      if (most > 0) normalized = kMaxNodeScore * (most + least - score) / most;
+      if (score < 0) normalized = 0;
     }
+    score = normalized;
   }
 }
 

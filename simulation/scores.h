@@ -46,7 +46,9 @@ int64_t LeastAllocatedScore(std::span<const int64_t> requested,
 // deviation of the used fractions, in percent.  Resources that the node does not have do not count.
 int64_t BalanceOf(std::span<const int64_t> requested, std::span<const int64_t> allocatable);
 // The change of that balance by the pod: from 50 to 100, 75 if the balance does not change.
-// `requested` includes the pod, `before` does not.  Not used for a pod without requests.
+// Not used for a pod without requests.
+int64_t BalancedAllocationScore(int64_t balance, int64_t balance_before);
+// The same for a node whose balance is not known.  `requested` includes the pod, `before` does not.
 int64_t BalancedAllocationScore(std::span<const int64_t> requested, std::span<const int64_t> before,
                                 std::span<const int64_t> allocatable);
 
@@ -64,8 +66,9 @@ int64_t PreferredTermsScore(std::span<const PreferredTerm> terms);
 
 // podtopologyspread: what one constraint adds to a node's score, before rounding.  `domains`: the
 // number of domains of its key among the nodes that passed the filters.  `pods`: the matching pods
-// in the node's domain.
-double SpreadScore(int64_t pods, int32_t max_skew, size_t domains);
+// in the node's domain.  `weight`: SpreadWeight(domains).
+double SpreadWeight(size_t domains);
+double SpreadScore(int64_t pods, int32_t max_skew, double weight);
 
 // imagelocality: an image of the pod that is on the node.
 struct ImageOnNode {

@@ -85,6 +85,8 @@
 #include "session/wire_query.h"
 #include "simulation/eviction_trials.h"
 #include "simulation/robust_plan.h"
+#include "simulation/scheduler.h"
+#include "simulation/score_cache.h"
 #include "simulation/simulated_cluster.h"
 #include "simulation/simulation.h"
 #include "sizing/node_queues.h"
@@ -531,6 +533,17 @@ void Tried(const ClusterSnapshot& snapshot, const Plan& plan, const EvictionTria
                                     const std::vector<EvictionTrial>&)>& Show) {
   const EvictionTrials trials = RunEvictionTrials(snapshot, plan, options, parallelism);
   Show(trials.evicted, trials.random_order, trials.plan_order);
+}
+
+// simulation/score_cache.h
+void PlaceWithCache(const ClusterSnapshot& snapshot, uint64_t seed, PodId pod, NodeId node) {
+  const ScoreFacts facts(snapshot.catalog());
+  const PlacedShapes placed(snapshot);
+  ClusterSnapshot branch = snapshot;
+  ScoreCache cache(branch, facts, placed);
+  SimulatedScheduler scheduler(seed, &cache);
+  branch.AddPod(pod, node);
+  cache.OnAdd(pod, node);
 }
 
 // simulation/simulated_cluster.h

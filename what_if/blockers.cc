@@ -391,6 +391,7 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery&
   if (!now.ok()) return now.status();
   Blockers found{.removed = report.remove.size(), .kept = report.keep.size(), .blockers = {}};
   size_t tried = 0;
+  size_t most = now->goes.size();  // Of the plans that were verified.
   for (auto& [blocker, remedy] : *candidates) {
     if (!blocker.not_tried.empty()) {
       // `not_tried` already says why.
@@ -401,13 +402,15 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery&
     } else {
       if (options.on_progress) options.on_progress(tried, remedies.size());
       ++tried;
-      const absl::StatusOr<RemedyPlanner::Outcome> then = remedy_planner.Try(remedy);
+      const absl::StatusOr<RemedyPlanner::Outcome> then =
+          remedy_planner.TryForMoreThan(most, remedy);
       if (then.status().code() == absl::StatusCode::kFailedPrecondition) {
         blocker.not_tried = std::string(then.status().message());
         found.blockers.push_back(std::move(blocker));
         continue;
       }
       if (!then.ok()) return then.status();
+      most = std::max(most, then->goes.size());
       blocker.gained =
           static_cast<int64_t>(then->goes.size()) - static_cast<int64_t>(now->goes.size());
       if (options.price) {

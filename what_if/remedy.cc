@@ -53,6 +53,27 @@ RemedyPlanner::RemedyPlanner(LiveCluster& cluster, const PlanQuery& query)
 
 absl::StatusOr<RemedyPlanner::Outcome> RemedyPlanner::Try(const Remedy& remedy,
                                                           std::string_view node) {
+  const auto verified = [&](const PlanQuery& query, const NodeGroups& groups) {
+    return TryPlan(query, groups, cluster_.Snapshot(), cluster_.Pending());
+  };
+  return TryWith(verified, remedy, node);
+}
+
+absl::StatusOr<RemedyPlanner::Outcome> RemedyPlanner::TryForMoreThan(size_t nodes,
+                                                                     const Remedy& remedy) {
+  const auto verified_if_more = [&](const PlanQuery& query, const NodeGroups& groups) {
+    ClusterSnapshot& snapshot = cluster_.Snapshot();
+    const std::vector<PodId> pending = cluster_.Pending();
+    absl::StatusOr<PlanResult> made = TryPlanUnverified(query, groups, snapshot, pending);
+    if (!made.ok() || made->plan.remove.size() <= nodes) return made;
+    return TryPlan(query, groups, snapshot, pending);
+  };
+  return TryWith(verified_if_more, remedy, /*node=*/"");
+}
+
+absl::StatusOr<RemedyPlanner::Outcome> RemedyPlanner::TryWith(const Planning& planning,
+                                                              const Remedy& remedy,
+                                                              std::string_view node) {
   if (absl::Status s = patched_.Apply(remedy.objects); !s.ok()) return s;
   const Catalog& catalog = cluster_.Snapshot().catalog();
   NodeGroups groups = AssignGroups(catalog, query_.groups);
@@ -62,8 +83,7 @@ absl::StatusOr<RemedyPlanner::Outcome> RemedyPlanner::Try(const Remedy& remedy,
     query.order = CandidateOrder::kInput;
   }
   if (remedy.adjust) remedy.adjust(query, groups);
-  const absl::StatusOr<PlanResult> made =
-      TryPlan(query, groups, cluster_.Snapshot(), cluster_.Pending());
+  const absl::StatusOr<PlanResult> made = planning(query, groups);
   Outcome outcome;
   if (made.ok()) {
     for (const RemovableNode& each : made->plan.remove) {

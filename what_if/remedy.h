@@ -10,6 +10,7 @@
 #ifndef EBB_WHAT_IF_REMEDY_H_
 #define EBB_WHAT_IF_REMEDY_H_
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/make_plan.h"
 #include "engine/plan/node_groups.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_query.h"
@@ -53,12 +55,21 @@ class RemedyPlanner {
   // Makes a plan with the remedy (TryPlan).  `node`: the node in question; empty: none.
   // Errors: those of PatchedCluster and MakePlan.
   absl::StatusOr<Outcome> Try(const Remedy& remedy, std::string_view node = "");
+  // As Try(), but verifies the plan only if it removes more than `nodes` nodes: for a caller that
+  // tries many remedies and wants to be sure of the best one.
+  // Cost: that of an unverified plan; or of one, and one that is verified.
+  absl::StatusOr<Outcome> TryForMoreThan(size_t nodes, const Remedy& remedy);
 
   // Finds the objects of all remedies in one pass.
   absl::Status Find(std::span<const Remedy> remedies);
   [[nodiscard]] PatchedCluster& patched() { return patched_; }
 
  private:
+  using Planning = std::function<absl::StatusOr<PlanResult>(const PlanQuery&, const NodeGroups&)>;
+  // Makes a plan by `planning` with the remedy, and takes the remedy back.
+  absl::StatusOr<Outcome> TryWith(const Planning& planning, const Remedy& remedy,
+                                  std::string_view node);
+
   LiveCluster& cluster_;
   PatchedCluster patched_;
   const PlanQuery& query_;

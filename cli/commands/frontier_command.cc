@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,11 +129,18 @@ void PrintStory(const FrontierStory& story, const std::string& output, std::ostr
     PrintCsv(story, out);
   } else if (output == "json") {
     out << IndentedJson(FrontierJson(story));
+  } else if (output == "jsonl") {
+    out << CompactJson(FrontierJson(story)) << "\n";
   } else if (output == "yaml") {
     out << Yaml(FrontierJson(story));
   } else {
     PrintTable(story, out);
   }
+}
+
+// Whether the two look the same to a reader.
+bool IsAlike(const FrontierPoint& a, const FrontierPoint& b) {
+  return a.evicted == b.evicted && a.nodes == b.nodes && a.worth == b.worth;
 }
 
 // The query that the flags ask.  The time for reading the input counts towards the budget.
@@ -177,8 +186,9 @@ void FrontierCommand::AddTo(CLI::App& app) {
       ->group(search);
   AddSeedFlag(seed, "Seed of the search; another seed may find other plans", app);
   const std::string group = "Output";
-  app.add_option("-o,--output", output, "table, csv, json or yaml")
-      ->check(values::Choice({"table", "csv", "json", "yaml"}))
+  app.add_option("-o,--output", output,
+                 "table, csv, json, jsonl or yaml; jsonl: a line for each better one")
+      ->check(values::Choice({"table", "csv", "json", "jsonl", "yaml"}))
       ->type_name("FORMAT")
       ->capture_default_str()
       ->group(group);
@@ -202,10 +212,14 @@ std::vector<UsedFile> FrontierCommand::Files() const {
   return files;
 }
 
+int FrontierCommand::WritePage(const FrontierStory& story, std::ostream& err) const {
+  if (report.empty()) return 0;
+  const absl::Status written = WriteFile(report, Page(story));
+  return written.ok() ? 0 : Fail(written, err);
+}
+
 int FrontierCommand::Print(const FrontierStory& story, std::ostream& out, std::ostream& err) const {
-  if (!report.empty()) {
-    if (absl::Status s = WriteFile(report, Page(story)); !s.ok()) return Fail(s, err);
-  }
+  if (const int code = WritePage(story, err); code != 0) return code;
   PrintStory(story, output, out);
   return 0;
 }
@@ -225,8 +239,20 @@ int FrontierCommand::Over(LoadedCluster& cluster, const GroupRules& rules,
 
   progress.Say("searching");
   std::optional<SearchInterrupt> interrupt(std::in_place);
-  const absl::StatusOr<FrontierAnswer> found =
-      AnswerFrontier(*query, cluster, {.cancelled = interrupt->ends()}, Parallelism(plan.threads));
+  std::vector<FrontierPoint> shown;
+  const auto show = [&](std::span<const FrontierPoint> so_far) {
+    if (std::ranges::equal(so_far, shown, IsAlike)) return;
+    shown.assign(so_far.begin(), so_far.end());
+    const FrontierStory story =
+        StoryOf(shown, cluster.snapshot.nodes(), cluster.warnings,
+                query->prices ? std::optional(query->prices->currency) : std::nullopt);
+    progress.Say(fmt::format("searching.  {}", story.title));
+    if (output != "jsonl") return;
+    PrintStory(story, output, out);
+    out.flush();
+  };
+  const absl::StatusOr<FrontierAnswer> found = AnswerFrontier(
+      *query, cluster, {.cancelled = interrupt->ends()}, Parallelism(plan.threads), show);
   if (!found.ok()) return fail(found.status());
   const bool interrupted = interrupt->ends()->Expired();
   interrupt.reset();
@@ -236,9 +262,12 @@ int FrontierCommand::Over(LoadedCluster& cluster, const GroupRules& rules,
     PrintMessage("interrupted; this is the best that was found so far", err);
   }
   const std::optional<NodePrices>& prices = found->prices;
-  return Print(StoryOf(found->frontier.points, cluster.snapshot.nodes(), cluster.warnings,
-                       prices ? std::optional(prices->currency) : std::nullopt),
-               out, err);
+  const FrontierStory story =
+      StoryOf(found->frontier.points, cluster.snapshot.nodes(), cluster.warnings,
+              prices ? std::optional(prices->currency) : std::nullopt);
+  // A line of jsonl is printed when its points are found, the last one too.
+  const bool is_printed = output == "jsonl" && !shown.empty();
+  return is_printed ? WritePage(story, err) : Print(story, out, err);
 }
 
 int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
@@ -250,7 +279,8 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
       Progress progress;
       return Over(cluster, rules, loaded, progress, out, err);
     };
-    return RunWatch(plan, {.output = output, .ask = ask}, out, err);
+    // No empty line between two answers of jsonl.
+    return RunWatch(plan, {.output = output == "jsonl" ? "json" : output, .ask = ask}, out, err);
   }
   Progress progress;
   const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };

@@ -56,6 +56,8 @@ struct FrontierCommand {
   int Print(const FrontierStory& story, std::ostream& out, std::ostream& err) const;
 
  private:
+  // Writes the page, if one is wanted.  Returns the exit code.
+  int WritePage(const FrontierStory& story, std::ostream& err) const;
   int Over(LoadedCluster& cluster, const GroupRules& rules, const PlanCommand::Loaded& loaded,
            Progress& progress, std::ostream& out, std::ostream& err) const;
 };

@@ -75,6 +75,38 @@ TEST_F(FrontierTest, MoreEvictionsBringMoreNodes) {
   EXPECT_EQ(frontier.points.back().nodes, 3u);
 }
 
+TEST_F(FrontierTest, InStepsEachFrontierIsAtLeastAsGoodAndTheLastIsTheResult) {
+  std::vector<std::vector<FrontierPoint>> steps;
+  const auto keep = [&](std::span<const FrontierPoint> so_far) {
+    steps.emplace_back(so_far.begin(), so_far.end());
+  };
+  const Frontier frontier =
+      FindFrontier(*snapshot_, groups_, request_, hourly_, options_, Parallelism::One(), {}, keep)
+          .value();
+  ASSERT_EQ(steps.size(), 1 + kFrontierSearches);
+  const auto worth_within = [](const std::vector<FrontierPoint>& points, size_t evictions) {
+    double worth = 0;
+    for (const FrontierPoint& point : points) {
+      if (point.evicted <= evictions) worth = point.worth;
+    }
+    return worth;
+  };
+  for (size_t i = 1; i < steps.size(); ++i) {
+    for (size_t evictions = 0; evictions <= 10; ++evictions) {
+      EXPECT_GE(worth_within(steps[i], evictions), worth_within(steps[i - 1], evictions));
+    }
+  }
+  ASSERT_EQ(steps.back().size(), frontier.points.size());
+  const Frontier whole = Find();
+  ASSERT_EQ(whole.points.size(), frontier.points.size());
+  for (size_t i = 0; i < whole.points.size(); ++i) {
+    for (const FrontierPoint& point : {steps.back()[i], frontier.points[i]}) {
+      EXPECT_EQ(point.evicted, whole.points[i].evicted);
+      EXPECT_EQ(point.nodes, whole.points[i].nodes);
+    }
+  }
+}
+
 // Only one of the two can go.  `heavy` is worth more; where a move has its price, `light` is.
 TEST_F(FrontierTest, PricesOfMovesFindPlansOfFewEvictions) {
   Cluster cluster;

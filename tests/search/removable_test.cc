@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "search/static_nodes.h"
+#include "predicates/static_nodes.h"
 #include "search/worth.h"
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"

@@ -73,8 +73,8 @@ TEST(ScoresTest, PreferredTermsAddTheWeightsOfThoseThatMatch) {
 }
 
 TEST(ScoresTest, SpreadCountsPodsByTheLogarithmOfTheDomains) {
-  EXPECT_NEAR(SpreadScore(3, 1, 3), 3 * 1.6094, 1e-3);
-  EXPECT_NEAR(SpreadScore(0, 5, 3), 4, 1e-9);
+  EXPECT_NEAR(SpreadScore(3, 1, SpreadWeight(3)), 3 * 1.6094, 1e-3);
+  EXPECT_NEAR(SpreadScore(0, 5, SpreadWeight(3)), 4, 1e-9);
 }
 
 TEST(ScoresTest, ImagesCountByTheirSizeAndHowManyNodesHaveThem) {

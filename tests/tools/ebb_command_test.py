@@ -953,6 +953,10 @@ objects:
         frontier = json.loads(self.ebb(*words, "-o", "json")[0])
         self.assert_schema(frontier, "frontier.schema.json")
         self.assertEqual(frontier["points"], [{"removed": 1, "movedPods": 1}])
+        lines = self.ebb(*words, "-o", "jsonl")[0].splitlines()
+        for line in lines:
+            self.assert_schema(json.loads(line), "frontier.schema.json")
+        self.assertEqual(json.loads(lines[-1]), frontier)
         page = self.path("page.html")
         priced = json.loads(self.ebb(*words, "--prices", prices, "--report", page, "-o", "json")[0])
         self.assert_schema(priced, "frontier.schema.json")

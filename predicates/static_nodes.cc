@@ -1,4 +1,4 @@
-#include "search/static_nodes.h"
+#include "predicates/static_nodes.h"
 
 #include <cstdint>
 #include <vector>

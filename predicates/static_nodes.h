@@ -5,8 +5,8 @@
 //          pod has static filters that read more than a node's shape.
 // Threads: pure functions.
 
-#ifndef EBB_SEARCH_STATIC_NODES_H_
-#define EBB_SEARCH_STATIC_NODES_H_
+#ifndef EBB_PREDICATES_STATIC_NODES_H_
+#define EBB_PREDICATES_STATIC_NODES_H_
 
 #include <cstddef>
 
@@ -23,4 +23,4 @@ size_t StaticClasses(const Catalog& catalog);
 
 }  // namespace ebb
 
-#endif  // EBB_SEARCH_STATIC_NODES_H_
+#endif  // EBB_PREDICATES_STATIC_NODES_H_
