@@ -17,6 +17,7 @@
 #include "engine/plan/group_quotas.h"
 #include "predicates/drainability.h"
 #include "predicates/static_nodes.h"
+#include "search/relaxation.h"
 #include "search/removable.h"
 #include "search/usable_room.h"
 
@@ -268,101 +269,18 @@ void Reduce(std::vector<Limit>& limits, std::vector<int64_t>& worth) {
   });
 }
 
-// The search for prices (Prices::Find).  More rounds can lower the bound and cost time; every
-// prices give a valid bound.  Not tuned: other values were not compared.  The bounds that these
-// give are in docs/better-plans.md.
-constexpr int kPriceRounds = 3000;
-// Rounds without a gain until the target comes closer.
-constexpr int kPricePatience = 30;
-// How far the first target is below the bound without prices, as a part of that bound.
-constexpr double kFirstHope = 0.3;
-// The search ends when the target is closer to the best value than this, in units of worth.
-constexpr double kLeastHope = 1e-5;
-// The part of the distance to the target that counts as a gain.
-constexpr double kGainCounted = 0.01;
-
-// The prices of limits: each is the price of the whole limit.
-class Prices {
- public:
-  Prices(const std::vector<Limit>& limits, const std::vector<int64_t>& worth)
-      : worth_(worth.begin(), worth.end()), best_(limits.size()) {
-    for (const Limit& limit : limits) {
-      std::vector<std::pair<size_t, double>>& shares = shares_.emplace_back();
-      for (const Term& term : limit.terms) {
-        shares.emplace_back(term.candidate,
-                            static_cast<double>(term.amount) / static_cast<double>(limit.most));
-      }
+// The shares that choices take of limits.
+std::vector<LimitShares> SharesOf(const std::vector<Limit>& limits) {
+  std::vector<LimitShares> shares;
+  for (const Limit& limit : limits) {
+    LimitShares& of = shares.emplace_back();
+    for (const Term& term : limit.terms) {
+      of.emplace_back(static_cast<uint32_t>(term.candidate),
+                      static_cast<double>(term.amount) / static_cast<double>(limit.most));
     }
   }
-
-  // Subgradient steps of Polyak's length, towards a target below the best value.  The target is
-  // moved closer when steps do not reach it.
-  std::vector<double> Find(const Deadline* deadline) {
-    std::vector<double> prices(shares_.size());
-    std::vector<double> slope(shares_.size());
-    double best = Value(prices, slope);
-    double hope = best * kFirstHope;
-    int waited = 0;
-    for (int round = 0; round < kPriceRounds && hope > kLeastHope; ++round) {
-      if (deadline != nullptr && deadline->Expired()) break;
-      const double value = Value(prices, slope);
-      if (value < best - hope * kGainCounted) waited = 0;
-      if (value < best) {
-        best = value;
-        best_ = prices;
-      }
-      if (++waited > kPricePatience) {
-        waited = 0;
-        hope /= 2;
-        prices = best_;
-        continue;
-      }
-      double length = 0;
-      for (size_t l = 0; l < prices.size(); ++l) {
-        if (prices[l] <= 0 && slope[l] > 0) slope[l] = 0;  // The price cannot become lower.
-        length += slope[l] * slope[l];
-      }
-      if (length <= 0) break;
-      const double step = (value - best + hope) / length;
-      for (size_t l = 0; l < prices.size(); ++l) {
-        prices[l] = std::max(0.0, prices[l] - step * slope[l]);
-      }
-    }
-    return best_;
-  }
-
-  // For each candidate, its worth minus its price.
-  std::vector<double> Left(const std::vector<double>& prices) {
-    std::vector<double> slope(shares_.size());
-    Value(prices, slope);
-    return left_;
-  }
-
- private:
-  // The bound that `prices` give, and its derivative by each of them.
-  double Value(const std::vector<double>& prices, std::vector<double>& slope) {
-    left_ = worth_;
-    double value = 0;
-    for (size_t l = 0; l < prices.size(); ++l) {
-      value += prices[l];
-      if (prices[l] <= 0) continue;
-      for (const auto& [candidate, share] : shares_[l]) left_[candidate] -= prices[l] * share;
-    }
-    for (const double left : left_) value += std::max(0.0, left);
-    for (size_t l = 0; l < prices.size(); ++l) {
-      slope[l] = 1;
-      for (const auto& [candidate, share] : shares_[l]) {
-        if (left_[candidate] > 0) slope[l] -= share;
-      }
-    }
-    return value;
-  }
-
-  std::vector<std::vector<std::pair<size_t, double>>> shares_;  // By limit.
-  std::vector<double> worth_;
-  std::vector<double> best_;
-  std::vector<double> left_;  // Scratch: worth minus prices, by candidate.
-};
+  return shares;
+}
 
 // The limit with amounts so small that sums of products do not overflow.  Each choice that
 // satisfies `limit` also satisfies the result.
@@ -423,13 +341,19 @@ RemovalBound BoundPrepared(const ClusterSnapshot& snapshot, const NodeGroups& gr
   Reduce(limits, worths);
   bound.removable = static_cast<size_t>(
       std::ranges::count_if(worths, [](int64_t of_node) { return of_node > 0; }));
-  Prices search(limits, worths);
-  const std::vector<double> prices = search.Find(deadline);
-  bound.worth = ExactBound(limits, worths, prices);
-  const std::vector<double> left = search.Left(prices);
+  const std::vector<LimitShares> shares = SharesOf(limits);
+  std::vector<double> left(worths.begin(), worths.end());
+  const Relaxation relaxed = SolveRelaxation(shares, left, deadline);
+  bound.worth = ExactBound(limits, worths, relaxed.prices);
+  for (size_t l = 0; l < shares.size(); ++l) {
+    for (const auto& [candidate, share] : shares[l]) left[candidate] -= relaxed.prices[l] * share;
+  }
   bound.surplus.assign(snapshot.catalog().nodes(), std::numeric_limits<double>::lowest());
+  bound.solution.assign(snapshot.catalog().nodes(), 0);
   for (size_t c = 0; c < candidates.size(); ++c) {
-    if (worths[c] > 0) bound.surplus[Index(candidates[c].node)] = left[c];
+    if (worths[c] <= 0) continue;
+    bound.surplus[Index(candidates[c].node)] = left[c];
+    bound.solution[Index(candidates[c].node)] = relaxed.solution[c];
   }
   return bound;
 }

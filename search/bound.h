@@ -18,9 +18,9 @@
 // node, whatever the number of its pods there (PdbTracker).  The bound is that of the linear
 // relaxation, 0 <= x <= 1, or slightly above it.
 //
-// Exactness: the prices (dual values) of the limits are found in floating point, by a subgradient
-// method.  By weak duality any prices give a valid bound.  The bound is computed from the prices in
-// 128-bit integers, so rounding may make it larger but never wrong.
+// Exactness: the prices (dual values) of the limits are found in floating point (relaxation.h).  By
+// weak duality any prices give a valid bound.  The bound is computed from the prices in 128-bit
+// integers, so rounding may make it larger but never wrong.
 //
 // Not used: pod affinity, topology, atomic groups, pending pods, and that a pod cannot be split.
 // Each of these would only make the bound smaller.
@@ -49,6 +49,8 @@ struct RemovalBound {
   // the relaxation's optimal solution have values above 0 or near it.  lowest() if the node cannot
   // be removed.
   std::vector<double> surplus;
+  // By NodeId: how much of the node the relaxation's solution removes, from 0 to 1.
+  std::vector<double> solution;
 };
 
 // The bound of every plan that MakePlan can make for `request`, in any order of its candidates.

@@ -173,6 +173,7 @@ absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGro
     absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, request, run, parallelism);
     if (!found.ok()) return found.status();
     frontier.iterations += found->iterations;
+    frontier.end = std::max(frontier.end, found->end);
     if (absl::Status s = add(std::move(found->best)); !s.ok()) return s;
   }
   frontier.points = Best(std::move(points));

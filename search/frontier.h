@@ -43,6 +43,9 @@ struct Frontier {
   // Sorted by evictions; each is worth more than the one before.
   std::vector<FrontierPoint> points;
   uint64_t iterations = 0;  // The sum over all searches.
+  // The end of that search whose end comes last in SearchEnd: kBoundReached if every search that
+  // had something to do reached its bound.
+  SearchEnd end = SearchEnd::kNothingToSearch;
 };
 
 // The number of searches, one for each price of a move (kMovePrices in frontier.cc).  More searches

@@ -12,6 +12,7 @@
 #include "engine/pass/workloads.h"
 #include "engine/plan/atomic_groups.h"
 #include "engine/plan/group_quotas.h"
+#include "predicates/drainability.h"
 #include "predicates/filters.h"
 #include "predicates/pdb_tracker.h"
 #include "predicates/static_nodes.h"
@@ -113,22 +114,37 @@ void PackingProblem::FindSpends(const ClusterSnapshot& running, const PlanReques
       budgets.push_back(static_cast<int32_t>(PodsOfShare(pods.size(), max_workload_share)));
     }
   }
+  // Whether budgets decide about a pod that must move: no rule before them does.
+  const auto needs_budgets = [&](PodId pod) {
+    return ApplyDrainRules(catalog, pod, request.planner.drain, pdbs, request.pass.now_s).outcome !=
+           DrainOutcome::kDrain;
+  };
   budget_users.resize(budgets.size());
-  std::map<uint32_t, int32_t> spent;  // Pods by budget.
+  SpentByBudget spent;
   for (uint32_t unit = 0; unit < units.size(); ++unit) {
     spent.clear();
     for (const NodeId node : units[unit].nodes) {
       for (const PodId pod : movers[Index(node)]) {
-        for (const PdbId pdb : catalog.shape_of(pod).budgets) ++spent[Index(pdb)];
+        const std::vector<PdbId>& of_pod = catalog.shape_of(pod).budgets;
+        const bool needs = !of_pod.empty() && needs_budgets(pod);
+        for (const PdbId pdb : of_pod) spent[static_cast<uint32_t>(Index(pdb))].Add(needs);
         if (!workloads || workloads->of[Index(pod)] == Workloads::kNone) continue;
-        ++spent[pdb_count + workloads->of[Index(pod)]];
+        spent[pdb_count + workloads->of[Index(pod)]].Add(/*needs=*/true);
       }
     }
-    for (const auto& [budget, pods] : spent) {
-      units[unit].spends.push_back(
-          {.budget = budget, .pods = pods, .least = budget < pdb_count ? 1 : pods});
-      budget_users[budget].push_back(unit);
+    SetSpends(unit, pdb_count, spent);
+  }
+}
+
+void PackingProblem::SetSpends(uint32_t unit, uint32_t pdb_count, const SpentByBudget& spent) {
+  for (const auto& [budget, of_unit] : spent) {
+    if (!of_unit.is_needed) {
+      units[unit].goes_late = true;
+      continue;
     }
+    units[unit].spends.push_back(
+        {.budget = budget, .pods = of_unit.pods, .least = budget < pdb_count ? 1 : of_unit.pods});
+    budget_users[budget].push_back(unit);
   }
 }
 

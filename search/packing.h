@@ -8,9 +8,10 @@
 // makes a plan by its own rules (MakePlan, PlanRequest::suggestions).
 //
 // Guaranteed: room and every filter (predicates/filters.h) at the moment at which a pod was placed;
-// budgets, which each pod uses once, by the rules of PdbTracker; shares of workloads; quotas of
-// groups; atomic groups are removed as a whole.  Not guaranteed: that each filter passes again in
-// the order of the plan.  Topology filters may fail then, and the planner searches another node.
+// budgets, which each pod that needs them uses once, by the rules of PdbTracker; shares of
+// workloads; quotas of groups; atomic groups are removed as a whole.  Not guaranteed: that each
+// filter passes again in the order of the plan.  Topology filters may fail then, and the planner
+// searches another node.
 //
 // Units:     worth as in PackingUnit; requests as in ClusterSnapshot.
 // Cost:      Remove O(pods of the node * nodes) at worst; PutBack O(pods that were on it); a copy
@@ -23,6 +24,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,6 +38,11 @@ namespace ebb {
 
 // What the removal of a unit (below) uses of a budget of disruptions.  Such a budget is a
 // PodDisruptionBudget, or the pods of a workload that may be evicted (workloads.h).
+//
+// Some drainability rules let a pod be moved although its budgets are used up, for example if it is
+// annotated as safe to evict.  A unit with only such pods of a budget needs nothing of it, and has
+// no spend of it.  The planner still subtracts its pods from the budget.  So a plan must remove the
+// unit after the units that need the budget (PackingUnit::goes_late).
 struct PackingSpend {
   uint32_t budget = 0;  // Index in PackingProblem::budgets.
   int32_t pods = 0;
@@ -51,6 +58,8 @@ struct PackingUnit {
   double load = 0;    // What its pods that must move request, in the same unit.
   size_t pods = 0;    // The number of pods that must move.
   std::vector<PackingSpend> spends;
+  // Some pods use budgets that the unit does not need.
+  bool goes_late = false;
 };
 
 // The nodes that may be removed and what that would move.  Nodes whose pods cannot be moved in any
@@ -80,6 +89,17 @@ struct PackingProblem {
 
  private:
   void FindSpends(const ClusterSnapshot& running, const PlanRequest& request);
+  // What a unit takes of a budget.
+  struct Spent {
+    int32_t pods = 0;
+    bool is_needed = false;  // Some pod stays if the budget is used up.
+    void Add(bool needs) {
+      ++pods;
+      is_needed = is_needed || needs;
+    }
+  };
+  using SpentByBudget = std::map<uint32_t, Spent>;
+  void SetSpends(uint32_t unit, uint32_t pdb_count, const SpentByBudget& spent);
 };
 
 class Packing {

@@ -25,18 +25,24 @@
 //
 //   start    kLanes packings, each filled in another order: by the relaxed bound, by the sizes of
 //            nodes, by their pods, by what the budgets admit
-//   repeat   every lane whose packing is worth less than the best takes a copy of the best;
+//   repeat   every lane whose packing is worth less than the best takes a copy of the best, unless
+//            it has begun again shortly before;
 //            every lane makes kStepsPerIteration steps, in parallel;
-//            Realize the best packing if it is worth more than any before
+//            Realize the best packing if it is worth more than any before;
+//            after kPatience iterations without a gain, Diversify: steps put back more units, and
+//            two lanes put back a part of all units and begin again
 //   until    a plan reaches the bound, time or iterations run out, or iterations bring no gain
 //
 // A step draws a unit that stays, `wanted`, and finds out what keeps it.  If budgets do,
 // FreeBudgets puts back one removed unit for each of these budgets, and tries `wanted` and others
-// that use what was freed.  Otherwise room is missing, and MakeRoom puts back one to kPutBackMax
-// units, large ones by preference, and tries some small ones instead.  The units that were put back
-// are tried last.  A step that leaves the packing worth less is reverted.  A step that leaves it
-// worth the same is kept, because many packings remove equally many nodes and only some of them
-// lead further.
+// that use what was freed.  Otherwise room is missing, and MakeRoom puts back some units, large
+// ones by preference, and tries some small ones instead.  The units that were put back are tried
+// last.  A step that leaves the packing worth less is reverted.  A step that leaves it worth the
+// same is kept, because many packings remove equally many nodes and only some of them lead further.
+//
+// If budgets keep units, the last lane also searches for a better choice of units without regard to
+// room (budget_search.h), some hundred times faster than by steps.  When it has one, it tries to
+// change its packing to that choice.  It then bans units for which room is missing.
 //
 // Why the result is right: no part of a packing is trusted.  Realize passes the planner only an
 // order of candidates and suggested nodes, and the planner decides by its own filters, budgets and
@@ -58,9 +64,8 @@
 namespace ebb {
 namespace {
 
-// Numbers of the search.  Not tuned: other values were not compared.  With these, `./dev quality`
-// reaches the bound on 10 of its 12 clusters, with gaps of 0.6% and 1.5% on the others
-// (docs/better-plans.md).
+// Numbers of the search.  Not tuned, except where figures stand: other values were not compared.
+// What they find is in docs/better-plans.md.
 
 // Packings that are improved side by side.  More lanes start from more orders and can use more
 // threads, but each costs a packing and its share of the time.
@@ -69,8 +74,19 @@ constexpr size_t kLanes = 4;
 // plan, sooner; more steps copy packings and wait for the slowest lane less often.
 constexpr uint64_t kStepsPerIteration = 200;
 // The most units that a step of MakeRoom puts back.  More units change more at once, but a step
-// costs more and its result is more often worth less.
+// costs more and its result is more often worth less.  Diversify doubles the number, up to kWidest.
 constexpr uint64_t kPutBackMax = 5;
+constexpr uint64_t kWidest = 40;
+// Steps of the search within budgets: at the start for each unit, and in each iteration.  Each is
+// some hundred times cheaper than a step of a packing.  With costs of the relaxed bound, more steps
+// at the start find no more on company 5,000, and on mixed 5,000 one node more for 40 steps.
+constexpr uint64_t kBudgetStepsPerUnit = 10;
+constexpr uint64_t kBudgetSteps = 4000;
+// Iterations without a gain before lanes diversify, and iterations that a lane which has begun
+// again is left alone.  A lane that has not become the best by then takes a copy of the best.
+constexpr uint64_t kPatience = 20;
+// The parts of the removed units that are put back when a lane begins again, in turns.
+constexpr std::array<double, 4> kSharesPutBack = {0.1, 0.2, 0.4, 0.7};
 // Units that a step tries in addition to the units that it put back.  More find a replacement more
 // often, and each costs a removal.
 constexpr uint64_t kOthersTried = 8;
@@ -98,12 +114,36 @@ std::vector<double> KeysOf(const PackingProblem& problem, UnitKey key) {
   return keys;
 }
 
-std::vector<double> KeysOf(const PackingProblem& problem, const RemovalBound& bound) {
-  std::vector<double> keys;
+// What a unit's removal uses up at the prices of the bound, divided by the unit's worth; 0 to about
+// 1 for units of the relaxed solution.  Units that cost the same differ by what they use of
+// budgets.
+std::vector<double> CostsOf(const PackingProblem& problem, const RemovalBound& bound) {
+  constexpr double kOfBudgets = 1e-4;
+  std::vector<double> costs;
   for (const PackingUnit& unit : problem.units) {
     double surplus = 0;
     for (const NodeId node : unit.nodes) surplus += bound.surplus[Index(node)];
-    keys.push_back(-surplus);
+    double used = 0;
+    for (const PackingSpend& spend : unit.spends) {
+      used += spend.pods / std::max(1.0, static_cast<double>(problem.budgets[spend.budget]));
+    }
+    const auto worth = static_cast<double>(unit.worth);
+    costs.push_back((worth - surplus + kOfBudgets * worth * used) / worth);
+  }
+  return costs;
+}
+
+// The relaxed solution's units first, then cheap ones.
+std::vector<double> KeysOf(const PackingProblem& problem, const RemovalBound& bound,
+                           const std::vector<double>& costs) {
+  // Small beside a unit of the solution.
+  constexpr double kOfCosts = 0.01;
+  std::vector<double> keys;
+  for (size_t u = 0; u < problem.units.size(); ++u) {
+    double part = 0;
+    for (const NodeId node : problem.units[u].nodes) part += bound.solution[Index(node)];
+    part /= static_cast<double>(problem.units[u].nodes.size());
+    keys.push_back(kOfCosts * costs[u] - part);
   }
   return keys;
 }
@@ -116,6 +156,13 @@ std::vector<double> KeysOf(const PackingProblem& problem, const std::vector<uint
   }
   for (size_t i = 0; i < chosen.size(); ++i) keys[chosen[i]] = static_cast<double>(i);
   return keys;
+}
+
+std::vector<uint32_t> SortedBy(const std::vector<double>& keys) {
+  std::vector<uint32_t> units(keys.size());
+  std::iota(units.begin(), units.end(), 0);
+  std::ranges::stable_sort(units, {}, [&](uint32_t unit) { return keys[unit]; });
+  return units;
 }
 
 bool Expired(const Deadline* deadline) { return deadline != nullptr && deadline->Expired(); }
@@ -131,18 +178,45 @@ class Lane {
 
   // Removes as many units as possible, trying those with the lowest keys first.
   void Begin(const std::vector<double>& keys, const Deadline* deadline) {
-    std::vector<uint32_t> units(problem_->units.size());
-    std::iota(units.begin(), units.end(), 0);
-    std::ranges::stable_sort(units, {}, [&](uint32_t unit) { return keys[unit]; });
-    RemoveEach(units, deadline);
+    RemoveEach(SortedBy(keys), deadline);
   }
 
-  // Puts some units back and tries to remove others.
-  void Step() {
+  // From here on the lane also searches within budgets, from what `search` has chosen.
+  void SearchWithin(BudgetSearch search) { budgets_ = std::move(search); }
+
+  // The `round`-th call since a gain; 0: there was a gain.  Steps put back more units with each
+  // call.  With `again` the next iteration begins the packing again, and the lane is left alone for
+  // some iterations.
+  void Diversify(uint64_t round, bool again) {
+    put_back_max_ = std::min(kPutBackMax << std::min<uint64_t>(round, 8), kWidest);
+    if (!again) return;
+    share_put_back_ = kSharesPutBack[(round - 1) % kSharesPutBack.size()];
+    alone_ = kPatience;
+  }
+  // Whether the lane may take the best packing.
+  bool MayTake() {
+    if (alone_ == 0) return true;
+    --alone_;
+    return false;
+  }
+
+  void Iterate(const Deadline* deadline) {
+    if (share_put_back_ > 0) BeginAgain(std::exchange(share_put_back_, 0), deadline);
+    if (budgets_) ImproveWithinBudgets(deadline);
+    for (uint64_t i = 0; i < kStepsPerIteration && !Expired(deadline); ++i) Step();
+  }
+
+ private:
+  void FindKept() {
     kept_.clear();
     for (uint32_t unit = 0; unit < problem_->units.size(); ++unit) {
       if (!packing_.IsRemoved(unit)) kept_.push_back(unit);
     }
+  }
+
+  // Puts some units back and tries to remove others.
+  void Step() {
+    FindKept();
     if (kept_.empty() || packing_.removed().empty()) return;
     const int64_t before = packing_.worth();
     packing_.Begin();
@@ -164,7 +238,57 @@ class Lane {
     }
   }
 
- private:
+  // Puts back a part of the removed units, of one group or of all, and removes units in a random
+  // order.
+  void BeginAgain(double share, const Deadline* deadline) {
+    put_back_.clear();
+    gone_.assign(packing_.removed().begin(), packing_.removed().end());
+    if (gone_.empty()) return;
+    random_.Shuffle(gone_);
+    if (random_.Below(2) == 0) {
+      const GroupId group = problem_->units[gone_.front()].group;
+      std::ranges::stable_partition(
+          gone_, [&](uint32_t unit) { return problem_->units[unit].group == group; });
+    }
+    const double count = share * static_cast<double>(gone_.size());
+    gone_.resize(std::min(gone_.size(), static_cast<size_t>(count) + 1));
+    packing_.Begin();
+    for (const uint32_t unit : gone_) PutBack(unit);
+    packing_.Commit();
+    FindKept();
+    tried_ = kept_;
+    random_.Shuffle(tried_);
+    RemoveEach(tried_, deadline);
+  }
+
+  // Searches for a choice of units within budgets that is worth more than the packing, and tries to
+  // change the packing to that.
+  void ImproveWithinBudgets(const Deadline* deadline) {
+    if (packing_.worth() > budgets_->worth()) budgets_->Begin(packing_.removed());
+    budgets_->Run(kBudgetSteps, deadline);
+    if (budgets_->worth() <= packing_.worth()) return;
+    tried_ = budgets_->Chosen();
+    std::vector<bool> is_chosen(problem_->units.size());
+    for (const uint32_t unit : tried_) is_chosen[unit] = true;
+    gone_.assign(packing_.removed().begin(), packing_.removed().end());
+    std::erase_if(gone_, [&](uint32_t unit) { return is_chosen[unit]; });
+    std::erase_if(tried_, [&](uint32_t unit) { return packing_.IsRemoved(unit); });
+    const int64_t before = packing_.worth();
+    packing_.Begin();
+    put_back_.clear();
+    for (const uint32_t unit : gone_) PutBack(unit);
+    RemoveEach(tried_, deadline);
+    for (const uint32_t unit : tried_) {
+      if (!packing_.IsRemoved(unit)) budgets_->Ban(unit);
+    }
+    RemoveEach(put_back_, deadline);
+    if (packing_.worth() >= before) {
+      packing_.Commit();
+    } else {
+      packing_.Revert();
+    }
+  }
+
   void RemoveEach(const std::vector<uint32_t>& units, const Deadline* deadline) {
     for (const uint32_t unit : units) packing_.SetBias(unit, kLater);
     for (const uint32_t unit : units) {
@@ -183,7 +307,7 @@ class Lane {
     gone_.assign(packing_.removed().begin(), packing_.removed().end());
     // Half of the steps may exchange units between groups.  Not tuned.
     if (random_.Below(2) == 0) StayInGroupOf(wanted);
-    const uint64_t back = 1 + random_.Below(kPutBackMax);
+    const uint64_t back = 1 + random_.Below(put_back_max_);
     for (uint64_t i = 0; i < back && !gone_.empty(); ++i) {
       PutBack(DrawLarger(gone_));
       gone_.erase(std::ranges::find(gone_, put_back_.back()));
@@ -257,6 +381,10 @@ class Lane {
   const PackingProblem* problem_;
   Packing packing_;
   Random random_;
+  std::optional<BudgetSearch> budgets_;
+  uint64_t put_back_max_ = kPutBackMax;
+  double share_put_back_ = 0;  // Above 0: the next iteration begins again.
+  uint64_t alone_ = 0;         // Iterations for which the lane does not take the best packing.
   // Reused.
   std::vector<uint32_t> kept_;
   std::vector<uint32_t> gone_;
@@ -302,7 +430,9 @@ class Search {
     result_.worth = INT64_MIN;
     Offer(*std::move(greedy));
     // A plan that a limit has ended is as long as it may be.
-    if (result_.best.plan.termination == Termination::kComplete) Improve();
+    const Termination first_ended = result_.best.plan.termination;
+    if (first_ended == Termination::kComplete) Improve();
+    if (first_ended == Termination::kDeadline) result_.end = SearchEnd::kDeadline;
     if (asked_.on_passes_done != nullptr) asked_.on_passes_done();
     const bool is_verified = first.verify && result_.worth == result_.greedy_worth;
     if (asked_.verify && !is_verified) {
@@ -335,11 +465,16 @@ class Search {
   // Makes a plan of a packing.  Topology filters may refuse one order of units and pass another.
   void Realize(const Packing& packing, const PackingProblem& problem) {
     const std::vector<Move> places = packing.Places();
+    const auto goes_late = [&](uint32_t unit) { return problem.units[unit].goes_late; };
     std::vector<uint32_t> units = packing.removed();
+    std::ranges::stable_sort(units, {}, goes_late);
+    const std::vector<uint32_t> as_packed = units;
     // Units that move the least come first: cutting the last removals then saves the most.
-    std::ranges::stable_sort(units, {}, [&](uint32_t unit) { return problem.units[unit].load; });
+    std::ranges::stable_sort(units, {}, [&](uint32_t unit) {
+      return std::pair(goes_late(unit), problem.units[unit].load);
+    });
     Realize(units, places, problem);
-    if (result_.worth < packing.worth()) Realize(packing.removed(), places, problem);
+    if (result_.worth < packing.worth()) Realize(as_packed, places, problem);
   }
 
   void Realize(const std::vector<uint32_t>& units, std::span<const Move> places,
@@ -378,24 +513,7 @@ class Search {
     for (size_t lane = 0; lane < kLanes; ++lane) {
       lanes.emplace_back(packed, problem, options_.seed * kLanes + lane);
     }
-    parallelism_.For(kLanes, [&](size_t lane, size_t) {
-      if (lane == kLanes - 1) {
-        const std::vector<uint32_t> chosen =
-            ChooseWithinBudgets(problem, options_.seed, options_.deadline);
-        if (chosen.size() < problem.units.size()) {
-          lanes[lane].Begin(KeysOf(problem, chosen), options_.deadline);
-          return;
-        }
-      }
-      if (lane > 0) {
-        lanes[lane].Begin(KeysOf(problem, kFirstOrders[lane - 1]), options_.deadline);
-        return;
-      }
-      const RemovalBound bound =
-          BoundRemovals(snapshot_, groups_, request_, options_.worth, options_.deadline);
-      if (!Expired(options_.deadline)) result_.bound = bound.worth;
-      lanes[lane].Begin(KeysOf(problem, bound), options_.deadline);
-    });
+    BeginLanes(lanes, problem);
     // After the nodes of a packing the planner tries the other candidates too, so a packing that is
     // worth only as much as the best plan deserves a pass.
     for (const Lane& lane : lanes) {
@@ -405,28 +523,80 @@ class Search {
     uint64_t without_gain = 0;
     while (!IsOver(without_gain)) {
       ++result_.iterations;
-      const Packing best = lanes[BestLane(lanes)].packing();
-      for (Lane& lane : lanes) {
-        if (lane.packing().worth() < best.worth()) lane.Take(best);
+      ShareBest(lanes);
+      if (without_gain > 0 && without_gain % kPatience == 0) {
+        Diversify(lanes, without_gain / kPatience);
       }
-      parallelism_.For(kLanes, [&](size_t lane, size_t) {
-        for (uint64_t i = 0; i < kStepsPerIteration && !Expired(options_.deadline); ++i) {
-          lanes[lane].Step();
-        }
-      });
+      parallelism_.For(kLanes,
+                       [&](size_t lane, size_t) { lanes[lane].Iterate(options_.deadline); });
       const Packing& now = lanes[BestLane(lanes)].packing();
       ++without_gain;
       if (now.worth() <= packed_worth) continue;
       packed_worth = now.worth();
       without_gain = 0;
+      for (Lane& lane : lanes) lane.Diversify(0, /*again=*/false);
       Realize(now, problem);
     }
   }
 
-  [[nodiscard]] bool IsOver(uint64_t without_gain) const {
-    return result_.iterations >= options_.iterations ||
-           without_gain >= options_.iterations_without_gain ||
-           (result_.bound && result_.worth >= *result_.bound) || Expired(options_.deadline);
+  // Finds the bound and fills the packing of each lane.
+  void BeginLanes(std::vector<Lane>& lanes, const PackingProblem& problem) {
+    const Deadline* const deadline = options_.deadline;
+    const auto begin_by_bound = [&] {
+      const RemovalBound bound =
+          BoundRemovals(snapshot_, groups_, request_, options_.worth, deadline);
+      if (!Expired(deadline)) result_.bound = bound.worth;
+      const std::vector<double> costs = CostsOf(problem, bound);
+      const std::vector<double> keys = KeysOf(problem, bound, costs);
+      lanes[0].Begin(keys, deadline);
+      BudgetSearch within(problem, costs, options_.seed);
+      within.Begin(SortedBy(keys));
+      within.Run(kBudgetStepsPerUnit * problem.units.size(), deadline);
+      const std::vector<uint32_t> chosen = within.Chosen();
+      if (chosen.size() < problem.units.size()) {
+        lanes.back().Begin(KeysOf(problem, chosen), deadline);
+        lanes.back().SearchWithin(std::move(within));
+      } else {
+        lanes.back().Begin(KeysOf(problem, kFirstOrders.back()), deadline);
+      }
+    };
+    parallelism_.For(kLanes - 1, [&](size_t lane, size_t) {
+      if (lane == 0) {
+        begin_by_bound();
+      } else {
+        lanes[lane].Begin(KeysOf(problem, kFirstOrders[lane - 1]), deadline);
+      }
+    });
+  }
+
+  static void ShareBest(std::vector<Lane>& lanes) {
+    const Packing best = lanes[BestLane(lanes)].packing();
+    for (Lane& lane : lanes) {
+      if (lane.MayTake() && lane.packing().worth() < best.worth()) lane.Take(best);
+    }
+  }
+
+  // Widens the steps of all lanes, and lets those in the middle begin again.
+  static void Diversify(std::vector<Lane>& lanes, uint64_t round) {
+    for (size_t lane = 0; lane < lanes.size(); ++lane) {
+      lanes[lane].Diversify(round, /*again=*/lane > 0 && lane + 1 < lanes.size());
+    }
+  }
+
+  // Whether the search ends, and why.
+  bool IsOver(uint64_t without_gain) {
+    if (result_.bound && result_.worth >= *result_.bound) {
+      result_.end = SearchEnd::kBoundReached;
+    } else if (Expired(options_.deadline)) {
+      result_.end = SearchEnd::kDeadline;
+    } else if (result_.iterations >= options_.iterations) {
+      result_.end = SearchEnd::kIterations;
+    } else if (without_gain >= options_.iterations_without_gain) {
+      result_.end = SearchEnd::kNoGain;
+    } else {
+      return false;
+    }
+    return true;
   }
 
   ClusterSnapshot& snapshot_;

@@ -47,7 +47,9 @@ struct SearchOptions {
   // `iterations_without_gain` ends the search first.
   uint64_t iterations = 1000;
   // Stop after this many consecutive iterations without improvement.  A higher number may find
-  // better plans on large clusters, and takes longer where there is no better plan.  Not tuned.
+  // better plans on large clusters, and takes longer where there is no better plan: after each 20
+  // such iterations the search changes more units at once, and begins two packings again.  Not
+  // tuned.
   uint64_t iterations_without_gain = 20;
   // Null: no time limit.
   const Deadline* deadline = nullptr;
@@ -59,12 +61,22 @@ struct SearchOptions {
   std::function<void(const PlanResult& plan, int64_t worth)> on_better;
 };
 
+// Why a search ended.
+enum class SearchEnd : uint8_t {
+  kNothingToSearch,  // No node may be removed, or a limit ended the greedy plan.
+  kBoundReached,     // No plan is worth more.
+  kNoGain,           // SearchOptions::iterations_without_gain in a row found nothing better.
+  kIterations,       // SearchOptions::iterations were made.
+  kDeadline,         // That of the search, or that of the greedy plan.
+};
+
 struct SearchResult {
   PlanResult best;
   int64_t worth = 0;         // Of `best`.
   int64_t greedy_worth = 0;  // Of the plan without the search.
   size_t greedy_nodes = 0;   // Nodes that it removes.
   uint64_t iterations = 0;
+  SearchEnd end = SearchEnd::kNothingToSearch;
   // An upper bound of the worth of every plan (bound.h).  nullopt: there was no time to compute it,
   // or nothing was searched because a limit or deadline ended the greedy plan or no node may be
   // removed.

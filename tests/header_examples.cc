@@ -71,6 +71,7 @@
 #include "rounds/sqlite_table.h"
 #include "rounds/text_delta.h"
 #include "search/bound.h"
+#include "search/budget_search.h"
 #include "search/frontier.h"
 #include "search/search.h"
 #include "search/usable_room.h"
@@ -517,6 +518,16 @@ absl::Status Round(const ScaleDownOptions& options, ClusterSnapshot& snapshot,
 void Bounded(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
              const std::function<void(int64_t)>& Use) {
   Use(BoundRemovals(snapshot, groups, request).worth);
+}
+
+// search/budget_search.h
+void SearchedWithin(const PackingProblem& problem, const std::vector<double>& costs, uint64_t seed,
+                    const std::vector<uint32_t>& promising,
+                    const std::function<void(const std::vector<uint32_t>&)>& Use) {
+  BudgetSearch search(problem, costs, seed);
+  search.Begin(promising);
+  search.Run(10'000);
+  Use(search.Chosen());
 }
 
 // search/search.h

@@ -42,6 +42,15 @@ struct Asked {
   PlanRequest request;
 };
 
+// What a search of 40 steps for each unit chooses.
+std::vector<uint32_t> ChooseWithinBudgets(const PackingProblem& problem, uint64_t seed,
+                                          const Deadline* deadline = nullptr) {
+  BudgetSearch search(problem, /*costs=*/{}, seed);
+  search.Begin();
+  search.Run(40 * problem.units.size(), deadline);
+  return search.Chosen();
+}
+
 // Nodes with room for everything, whose pods are of some applications with budgets.
 Cluster RandomBudgets(Dice& dice, int nodes) {
   Cluster cluster;
@@ -181,6 +190,32 @@ TEST(BudgetSearchTest, ADeadlineThatIsOverLeavesWhatWasChosenAtFirst) {
   EXPECT_LE(first.size(), ChooseWithinBudgets(problem, 3).size());
 }
 
+// One of `a`, `b` and `c` may go, whatever else goes.
+TEST(BudgetSearchTest, ASearchBeginsWithWhatItsCallerChooses) {
+  Cluster cluster;
+  for (const char* const node : {"a", "b", "c"}) {
+    cluster.Add(Node(node)).Add(Pod(std::string("of-") + node).On(node).Cpu(10).Label("app", "x"));
+  }
+  cluster.Add(Node("free")).Add(Budget("x").Matching("app", "x").Allows(1));
+  const Asked asked(cluster);
+  const PackingProblem problem = asked.Problem();
+  ASSERT_EQ(problem.units.size(), 4u);
+  BudgetSearch search(problem, std::vector<double>{3, 1, 2, 4}, 1);
+  EXPECT_EQ(search.worth(), 0);
+  search.Begin();
+  EXPECT_EQ(search.Chosen(), (std::vector<uint32_t>{1, 3}));  // The cheapest first.
+  search.Begin(std::vector<uint32_t>{3, 2, 0});
+  EXPECT_EQ(search.Chosen(), (std::vector<uint32_t>{3, 2}));
+  EXPECT_EQ(search.worth(), 2);
+  search.Ban(2);
+  EXPECT_EQ(search.Chosen(), std::vector<uint32_t>{3});
+  search.Run(100);
+  EXPECT_EQ(search.worth(), 2);
+  EXPECT_EQ(std::ranges::count(search.Chosen(), 2u), 0);
+  search.Begin(std::vector<uint32_t>{2});
+  EXPECT_EQ(search.Chosen(), (std::vector<uint32_t>{2, 3}));
+}
+
 // Units of one node each, whose pods are of applications with budgets.
 using Names = std::vector<std::string>;
 
@@ -244,8 +279,7 @@ TEST_F(BudgetChoiceTest, AUnitMayTakeTheShareOfThreeOthers) {
     cluster_.Add(Pod("y-" + std::to_string(p))
                      .On("large")
                      .Label("app", "y")
-                     .WithoutOwner()
-                     .SafeToEvict("true"));
+                     .OwnedBy("ReplicaSet", "y-" + std::to_string(p)));
   }
   cluster_.Add(Budget("y").Matching("app", "y").Allows(10));
   EXPECT_EQ(Chosen({1, 1, 1, 4}, 0.5), (Names{"large"}));
@@ -259,8 +293,7 @@ TEST_F(BudgetChoiceTest, OthersTakeWhatAUnitThatWasGivenUpHadSpent) {
     cluster_.Add(Pod(std::string("z-") + node)
                      .On(node)
                      .Label("app", "z")
-                     .WithoutOwner()
-                     .SafeToEvict("true"));
+                     .OwnedBy("ReplicaSet", std::string("z-") + node));
   }
   cluster_.Add(Node("large"));
   AddPods("large", "x", 3);

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/parallel.h"
 #include "engine/plan/limits.h"
 #include "engine/verify/verify.h"
 #include "gmock/gmock.h"
@@ -176,6 +178,7 @@ TEST_F(SearchTest, ADeadlineThatIsOverLeavesTheGreedyPlan) {
   const SearchResult found = Search();
   EXPECT_EQ(Names(found.best.plan), "wide");
   EXPECT_EQ(found.iterations, 0u);
+  EXPECT_EQ(found.end, SearchEnd::kDeadline);
 }
 
 // A caller that stops at the first better plan gets that plan, verified.
@@ -227,6 +230,26 @@ TEST_F(SearchTest, NoMoreOfAWorkloadMovesThanItsShare) {
   EXPECT_EQ(Names(found.best.plan), "a b");
 }
 
+// `a` uses the disruption without need for it, so `b` can go only before `a`.
+TEST_F(SearchTest, ANodeThatNeedsNoBudgetGoesAfterThoseThatDo) {
+  const auto web = [](const char* name, const char* node) {
+    return Pod(name).On(node).Cpu(10).Label("app", "web").OwnedBy("ReplicaSet", "web");
+  };
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("b").Cpu(1000))
+           .Add(Node("host").Cpu(1000))
+           .Add(web("of-a", "a").SafeToEvict("true"))
+           .Add(web("of-b", "b").Cpu(20))
+           .Add(Pod("of-host").On("host").Cpu(700))
+           .Add(test::Budget("web").Matching("app", "web").Allows(1)));
+  EXPECT_EQ(Names(MakePlan(*snapshot_, groups_, request_)->plan), "a");
+  const SearchResult found = Search();
+  EXPECT_EQ(Names(found.best.plan), "b a");
+  EXPECT_EQ(found.bound, 2);
+  EXPECT_EQ(found.end, SearchEnd::kBoundReached);
+}
+
 // Wherever it ends, the plan is verified (OptimizePlan would say so) and no worse.
 TEST_F(SearchTest, ASearchMayEndAnywhere) {
   for (int questions = 0; questions < 40; ++questions) {
@@ -257,6 +280,7 @@ TEST_F(SearchTest, APlanAsGoodAsItsBoundEndsTheSearch) {
   const SearchResult found = Search();
   EXPECT_EQ(found.iterations, 0u);
   EXPECT_EQ(found.bound, found.worth);
+  EXPECT_EQ(found.end, SearchEnd::kBoundReached);
 }
 
 TEST_F(SearchTest, ALimitThatEndsTheGreedyPlanEndsTheSearch) {
@@ -271,6 +295,7 @@ TEST_F(SearchTest, AClusterWithoutCandidatesHasItsGreedyPlan) {
   groups_.group_of.assign(groups_.group_of.size(), kNoGroup);
   const SearchResult found = Search();
   EXPECT_EQ(found.worth, 0);
+  EXPECT_EQ(found.end, SearchEnd::kNothingToSearch);
   EXPECT_EQ(found.best.excluded.size(), 5u);
 }
 
@@ -364,6 +389,7 @@ TEST_F(SearchTest, AGreedyPlanThatItsOwnDeadlineEndsIsNotSearched) {
   EXPECT_EQ(found.worth, 0);
   EXPECT_EQ(found.iterations, 0u);
   EXPECT_EQ(found.bound, std::nullopt);
+  EXPECT_EQ(found.end, SearchEnd::kDeadline);
   EXPECT_EQ(calls, 1);
 }
 
@@ -415,13 +441,45 @@ TEST_F(PendingSearchTest, APendingPodHasItsRoomFirst) {
 }
 
 TEST_F(PendingSearchTest, ASearchEndsAfterItsIterationsOrAsManyWithoutGain) {
+  const auto ends_after = [&](SearchEnd end) {
+    const SearchResult found = SearchWithPending();
+    EXPECT_EQ(found.end, end);
+    return found.iterations;
+  };
   options_.iterations = 2;
-  EXPECT_EQ(SearchWithPending().iterations, 2u);
+  EXPECT_EQ(ends_after(SearchEnd::kIterations), 2u);
   options_.iterations = 0;
-  EXPECT_EQ(SearchWithPending().iterations, 0u);
+  EXPECT_EQ(ends_after(SearchEnd::kIterations), 0u);
   options_.iterations = 100;
   options_.iterations_without_gain = 3;
-  EXPECT_EQ(SearchWithPending().iterations, 3u);
+  EXPECT_EQ(ends_after(SearchEnd::kNoGain), 3u);
+}
+
+// The bound does not know of the pending pod, so no plan reaches it.
+TEST_F(PendingSearchTest, ASearchThatCannotReachItsBoundUsesUpItsTime) {
+  options_.iterations = std::numeric_limits<uint64_t>::max();
+  options_.iterations_without_gain = options_.iterations;
+  // Each call looks at the clock some hundred times.
+  const ExpiresAfter deadline(100'000);
+  options_.deadline = &deadline;
+  const SearchResult found = SearchWithPending();
+  EXPECT_EQ(found.worth, 2);
+  EXPECT_EQ(found.end, SearchEnd::kDeadline);
+  EXPECT_GT(found.iterations, 100u);  // Far more than bring no gain; lanes have begun again.
+}
+
+TEST_F(PendingSearchTest, LanesThatBeginAgainFindTheSameAtAnyNumberOfThreads) {
+  options_.iterations = 150;
+  options_.iterations_without_gain = 150;
+  request_.pass.pending = pending_;
+  const auto names = [&](size_t threads) {
+    const Parallelism parallelism(threads);
+    const SearchResult found =
+        OptimizePlan(*snapshot_, groups_, request_, options_, parallelism).value();
+    EXPECT_EQ(found.iterations, 150u);
+    return Names(found.best.plan);
+  };
+  EXPECT_EQ(names(1), names(3));
 }
 
 }  // namespace
