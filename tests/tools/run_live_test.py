@@ -185,9 +185,10 @@ class RunLiveTest(unittest.TestCase):
         return self.log.read_text() if self.log.exists() else ""
 
     def turns(self):
-        """The turns so far, as JSON."""
-        return [json.loads(line) for line in self.log_text().splitlines() if line.startswith("{")
-                and line.endswith("}")]
+        """The turns so far, as JSON; lines about rebuilds are none."""
+        lines = [json.loads(line) for line in self.log_text().splitlines() if line.startswith("{")
+                 and line.endswith("}")]
+        return [line for line in lines if "rebuild" not in line]
 
     def turn(self, condition, what):
         """Waits for the next turn, after the last one waited for, that meets the condition; returns it."""
