@@ -63,28 +63,63 @@ int64_t TakeOffset(std::string_view& text, bool& ok) {
   return (sign == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
 }
 
-}  // namespace
+// What a time says; nothing is checked but that these are numbers.
+struct Fields {
+  int64_t year = 0;
+  int64_t month = 0;
+  int64_t day = 0;
+  int64_t hour = 0;
+  int64_t minute = 0;
+  int64_t second = 0;
+  int64_t offset = 0;  // Seconds east of UTC.
+};
 
-std::optional<int64_t> ParseRfc3339(std::string_view text) {
+// Reads the form that Kubernetes writes, "2026-01-02T03:04:05Z".  Returns false at any other.
+bool ReadCommonForm(std::string_view text, Fields& fields) {
+  constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
+  if (text.size() != kForm.size()) return false;
   bool ok = true;
-  const int64_t year = TakeNumber(text, 4, ok);
+  for (size_t i = 0; i < kForm.size(); ++i) {
+    // Without a branch, so that the compiler compares many bytes a step.
+    const auto digit = static_cast<unsigned char>(text[i] - '0');
+    ok &= kForm[i] == '0' ? digit <= 9 : text[i] == kForm[i];
+  }
+  const auto two = [text](size_t i) -> int64_t {
+    return (text[i] - '0') * 10 + (text[i + 1] - '0');
+  };
+  fields = {two(0) * 100 + two(2), two(5), two(8), two(11), two(14), two(17), 0};
+  return ok;
+}
+
+// Reads any form.
+bool ReadForm(std::string_view text, Fields& fields) {
+  bool ok = true;
+  fields.year = TakeNumber(text, 4, ok);
   Expect(text, '-', ok);
-  const int64_t month = TakeNumber(text, 2, ok);
+  fields.month = TakeNumber(text, 2, ok);
   Expect(text, '-', ok);
-  const int64_t day = TakeNumber(text, 2, ok);
+  fields.day = TakeNumber(text, 2, ok);
   Expect(text, 'T', ok);
-  const int64_t hour = TakeNumber(text, 2, ok);
+  fields.hour = TakeNumber(text, 2, ok);
   Expect(text, ':', ok);
-  const int64_t minute = TakeNumber(text, 2, ok);
+  fields.minute = TakeNumber(text, 2, ok);
   Expect(text, ':', ok);
-  const int64_t second = TakeNumber(text, 2, ok);
+  fields.second = TakeNumber(text, 2, ok);
   if (ok && !text.empty() && text[0] == '.') {
     text.remove_prefix(1);
     TakeNumber(text, 1, ok);
     while (!text.empty() && text[0] >= '0' && text[0] <= '9') text.remove_prefix(1);
   }
-  const int64_t offset = TakeOffset(text, ok);
-  if (!ok || !text.empty()) return std::nullopt;
+  fields.offset = TakeOffset(text, ok);
+  return ok && text.empty();
+}
+
+}  // namespace
+
+std::optional<int64_t> ParseRfc3339(std::string_view text) {
+  Fields fields;
+  if (!ReadCommonForm(text, fields) && !ReadForm(text, fields)) return std::nullopt;
+  const auto& [year, month, day, hour, minute, second, offset] = fields;
   if (month < 1 || month > 12 || day < 1 || day > DaysIn(month, year)) return std::nullopt;
   if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
   return DaysSinceEpoch(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;

@@ -231,9 +231,38 @@ Magnitude MagnitudeOfMany(const Parts& parts, int64_t exponent) {
   return Capped(DivideUp(billionths + (inexact ? 1 : 0), kNanosPerUnit));
 }
 
+// Reads what nearly all quantities are: a few digits, alone or before m, Ki, Mi or Gi.  Returns
+// false at any other form, also at wrong ones.
+bool ParseCommon(std::string_view text, QuantityUnit unit, ExactQuantity& quantity) {
+  constexpr size_t kCommonDigitsMax = 9;  // So that nothing overflows.
+  const size_t digits_max = std::min(text.size(), kCommonDigitsMax);
+  size_t digits = 0;
+  int64_t number = 0;
+  for (; digits < digits_max && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
+    number = number * 10 + (text[digits] - '0');
+  }
+  if (digits == 0) return false;
+  const std::string_view suffix = text.substr(digits);
+  if (unit == QuantityUnit::kMilli) {
+    if (!suffix.empty() && suffix != "m") return false;
+    if (suffix.empty()) number *= 1000;
+  } else if (suffix == "Mi") {
+    number <<= 20;
+  } else if (suffix == "Gi") {
+    number <<= 30;
+  } else if (suffix == "Ki") {
+    number <<= 10;
+  } else if (!suffix.empty()) {
+    return false;
+  }
+  quantity = {number, 0};
+  return true;
+}
+
 }  // namespace
 
 QuantityError ParseQuantity(std::string_view text, QuantityUnit unit, ExactQuantity& quantity) {
+  if (ParseCommon(text, unit, quantity)) return QuantityError::kNone;
   if (text.size() > kQuantityBytesMax) return QuantityError::kTooLong;
   Parts parts;
   if (const QuantityError error = Split(text, parts); error != QuantityError::kNone) return error;
