@@ -131,9 +131,11 @@ bool MatchesAll(const std::vector<PodMatcher>& matchers, const PodShape& shape) 
 void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
   IndexNamespaces();
   FindNodeLabels();
+  there_ = NodesThere();
   for (size_t s = 0; s < pending.size(); ++s) {
     if (!pending[s].empty()) AskFor(catalog_->shapes_[s], pending[s]);
   }
+  there_.reset();
   ShapeMatches matches(catalog_->shapes_);
   if (beyond_keys_) {
     std::vector<bool> beyond;
@@ -601,6 +603,14 @@ void TopologyTables::SetDomain(TopologyKeyId id, NodeId node) {
   having_[Index(id)].Insert(node);
 }
 
+NodeSet TopologyTables::NodesThere() const {
+  NodeSet there(catalog_->nodes());
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
+    if (catalog_->IsThere(NodeId{n})) there.Insert(NodeId{n});
+  }
+  return there;
+}
+
 TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpread>& spread) {
   std::vector<TopologyKeyId> keys;
   keys.reserve(spread.size());
@@ -610,10 +620,7 @@ TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpr
 
   // A key is listed only if it excludes a node that the keys before it left.  A node that a later
   // key excludes has all earlier keys, so n listed keys take nodes with n * n / 2 such labels.
-  RequiredKeys required{.id = 0, .keys = {}, .nodes = NodeSet(catalog_->nodes())};
-  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
-    if (catalog_->IsThere(NodeId{n})) required.nodes.Insert(NodeId{n});
-  }
+  RequiredKeys required{.id = 0, .keys = {}, .nodes = there_ ? *there_ : NodesThere()};
   const std::span<uint64_t> left = required.nodes.words();
   for (const TopologyKeyId key : keys) {
     const std::span<const uint64_t> having = std::as_const(having_[Index(key)]).words();

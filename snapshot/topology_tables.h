@@ -125,6 +125,7 @@ class TopologyTables {
   TopologyKeyId AddKey(TextId label, std::span<const NodeInfo> nodes);
   void SetDomain(TopologyKeyId key, NodeId node);
   RequiredKeys KeysOf(const std::vector<PendingSpread>& spread);
+  [[nodiscard]] NodeSet NodesThere() const;
   RegistryId InternRegistry(const PodShape& shape, const RequiredKeys& required,
                             const PendingSpread& spread);
   TableId InternTable(CounterTable table);
@@ -153,6 +154,7 @@ class TopologyTables {
   absl::flat_hash_map<std::string, RegistryId> registries_;
   absl::flat_hash_map<std::string, RegistryId> registry_of_nodes_;  // The first one, for any key.
   absl::flat_hash_map<std::string, uint32_t> required_keys_;        // RequiredKeys::id.
+  std::optional<NodeSet> there_;  // Set while Connect() asks for all shapes: NodesThere().
 
   absl::flat_hash_map<TextId, TopologyKeyId> keys_;
   std::vector<bool> on_nodes_;   // By TextId: whether some node has such a label.

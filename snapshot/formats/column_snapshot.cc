@@ -353,10 +353,7 @@ class ColumnReader {
       return Damaged();
     }
     const bool is_new = number == known_.size();
-    objects::Pod pod;
-    if (is_new) {
-      if (!MeetPattern(pod)) return Damaged();
-    }
+    if (is_new && !MeetPattern()) return Damaged();
     const Pattern& pattern = known_[number];
     const bool is_own = (pattern.flags & kOwnPattern) != 0;
     if ((pods_.node_name[p] != 0) != ((pattern.flags & kOnNode) != 0) ||
@@ -376,13 +373,14 @@ class ColumnReader {
     if (!is_new) {
       PackedReader words = *pattern_words_;
       words.MoveTo(pattern.at);
-      words.Get(pod);
+      pod_ = objects::Pod();
+      words.Get(pod_);
     }
-    if (!pod.meta.namespace_name.empty() && !IsName(pod.meta.namespace_name)) {
-      return WrongName("Pod", pod.meta.namespace_name);
+    if (!pod_.meta.namespace_name.empty() && !IsName(pod_.meta.namespace_name)) {
+      return WrongName("Pod", pod_.meta.namespace_name);
     }
-    Complete(p, data_names, pod);
-    return HandOver(pod, number);
+    Complete(p, data_names);
+    return HandOver(pod_, number);
   }
 
   absl::Status HandOver(const objects::Pod& pod, uint32_t pattern) {
@@ -392,31 +390,32 @@ class ColumnReader {
     return taken.ok() ? taken : ObjectError(name_, "Pod", pod.meta, taken);
   }
 
-  // Sets `pod` to the next pattern.
-  [[nodiscard]] bool MeetPattern(objects::Pod& pod) {
+  // Sets pod_ to the next pattern.
+  [[nodiscard]] bool MeetPattern() {
     PackedReader& words = *pattern_words_;
     Pattern pattern{.at = 0, .flags = words.Word(), .data_names = 0};
     if ((pattern.flags & kOwnPattern) != 0) words.Word();  // Only makes the pattern distinct.
     pattern.at = words.at();
-    words.Get(pod);
-    if (!words.ok() || (pattern.flags & ~kFlags) != 0 || !pod.meta.name.empty() ||
-        !pod.meta.uid.empty() || !pod.node_name.empty() ||
-        NeedsOwnPattern(pod) != ((pattern.flags & kOwnPattern) != 0)) {
+    pod_ = objects::Pod();
+    words.Get(pod_);
+    if (!words.ok() || (pattern.flags & ~kFlags) != 0 || !pod_.meta.name.empty() ||
+        !pod_.meta.uid.empty() || !pod_.node_name.empty() ||
+        NeedsOwnPattern(pod_) != ((pattern.flags & kOwnPattern) != 0)) {
       return false;
     }
     pattern.data_names =
-        static_cast<uint32_t>(std::ranges::count_if(pod.volumes, OnlyProvidesData));
+        static_cast<uint32_t>(std::ranges::count_if(pod_.volumes, OnlyProvidesData));
     known_.push_back(pattern);
     return true;
   }
 
-  // Sets the fields that a pattern lacks.
-  void Complete(size_t p, std::span<const uint32_t> data_names, objects::Pod& pod) const {
-    pod.meta.name = texts_[pods_.name[p]];
-    pod.meta.uid = texts_[pods_.uid[p]];
-    pod.node_name = texts_[pods_.node_name[p]];
-    pod.meta.creation_time = pods_.creation_time[p];
-    for (objects::Volume& volume : pod.volumes) {
+  // Sets the fields of pod_ that a pattern lacks.
+  void Complete(size_t p, std::span<const uint32_t> data_names) {
+    pod_.meta.name = texts_[pods_.name[p]];
+    pod_.meta.uid = texts_[pods_.uid[p]];
+    pod_.node_name = texts_[pods_.node_name[p]];
+    pod_.meta.creation_time = pods_.creation_time[p];
+    for (objects::Volume& volume : pod_.volumes) {
       if (!OnlyProvidesData(volume)) continue;
       volume.name = texts_[data_names.front()];
       data_names = data_names.subspan(1);
@@ -472,6 +471,7 @@ class ColumnReader {
 
   std::vector<uint64_t> pods_of_;  // By pattern; only for sinks that take columns.
   std::vector<Pattern> known_;
+  objects::Pod pod_;  // The pod that is handed over.
   size_t next_pod_ = 0;
   size_t next_data_name_ = 0;
   uint32_t last_node_ = 0;  // The node name that was checked last.
