@@ -1,6 +1,7 @@
 #include "simulation/scores.h"
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -155,6 +156,25 @@ TEST(ScoresTest, NodesThatLackAKeyTakeNoPartInTheSpread) {
   scores = {};
   NormalizeAffinity(scores);
   EXPECT_THAT(scores, ElementsAre());
+}
+
+// Quotients just below a whole number, at sizes on both sides of the limit for doubles.
+TEST(ScoresTest, LeastAllocatedRoundsDownAtEverySize) {
+  for (int shift = 1; shift < 56; ++shift) {
+    for (const int64_t allocatable :
+         {(int64_t{1} << shift) - 1, int64_t{1} << shift, (int64_t{1} << shift) + 1}) {
+      for (int64_t percent = 0; percent <= 100; ++percent) {
+        for (int64_t off = -1; off <= 1; ++off) {
+          const int64_t free = allocatable * percent / 100 + off;
+          if (free < 0 || free > allocatable) continue;
+          const int64_t requested = allocatable - free;
+          EXPECT_EQ(LeastAllocatedScore(std::span(&requested, 1), std::span(&allocatable, 1)),
+                    free * 100 / allocatable)
+              << free << " of " << allocatable;
+        }
+      }
+    }
+  }
 }
 
 // 0.29 * 100 is less than 29 in floating point.
