@@ -15,10 +15,11 @@ namespace ebb {
   ++uses_;
 }
 
-void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
+void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape,
+                      std::span<const TableId> feeds) {
   snapshot_ = &snapshot;
   shape_ = &shape;
-  GoOn(shape);
+  GoOn(shape, feeds);
   word_ = ~size_t{0};
   uses_ = 0;
   more_.clear();

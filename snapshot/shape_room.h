@@ -24,9 +24,12 @@
 #ifndef EBB_SNAPSHOT_SHAPE_ROOM_H_
 #define EBB_SNAPSHOT_SHAPE_ROOM_H_
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "base/check.h"
@@ -40,13 +43,19 @@ class ShapeRoom {
   ShapeRoom(const ShapeRoom&) = delete;
   ShapeRoom& operator=(const ShapeRoom&) = delete;
 
-  void Begin(ClusterSnapshot& snapshot, const PodShape& shape);
+  // `feeds`: equal to the shape's; a caller may have them in a better place.  They must live as
+  // long as the room is used.
+  void Begin(ClusterSnapshot& snapshot, const PodShape& shape, std::span<const TableId> feeds);
+  void Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
+    Begin(snapshot, shape, shape.feeds);
+  }
   // Continues with another shape.  REQUIRES: its requests and charges equal those of Begin's shape.
-  void GoOn(const PodShape& shape) {
+  void GoOn(const PodShape& shape, std::span<const TableId> feeds) {
     EBB_DCHECK(shape.fit_requests == shape_->fit_requests &&
                shape.charge_requests == shape_->charge_requests);
+    EBB_DCHECK(std::ranges::equal(feeds, shape.feeds));
     shape_ = &shape;
-    is_counted_ = !shape.feeds.empty();
+    feeds_ = feeds;
   }
 
   // The verdict of the filter NodeResourcesFit: a free pod slot, and enough of everything that
@@ -64,22 +73,42 @@ class ShapeRoom {
     const size_t place = GoTo(node);
     for (const Use& use : first_) use.free[place] -= use.charge;
     for (const Use& use : more_) use.free[place] -= use.charge;
-    if (is_counted_) Count(node, /*comes=*/true);
+    if (!feeds_.empty()) Count(node, /*comes=*/true);
+  }
+  // Takes room on the first of `nodes`, which are nodes of `word`, then on the next, and so on, as
+  // long as each has the room, for at most `pods` pods.  Removes these nodes from `nodes` and
+  // writes them to `taken`.  Returns their number.
+  size_t TakeEach(size_t word, uint64_t& nodes, size_t pods, NodeId* taken) {
+    if (nodes == 0) return 0;
+    GoTo(NodeId{static_cast<uint32_t>(word * kNodesPerWord)});
+    const std::array<Use, 3> first = first_;  // A copy, which the amounts cannot overlap.
+    size_t count = 0;
+    for (; nodes != 0 && count < pods; nodes &= nodes - 1) {
+      const int place = std::countr_zero(nodes);
+      bool enough = true;
+      for (const Use& use : first) enough &= use.free[place] >= use.need;
+      for (const Use& use : more_) enough &= use.free[place] >= use.need;
+      if (!enough) break;
+      for (const Use& use : first) use.free[place] -= use.charge;
+      for (const Use& use : more_) use.free[place] -= use.charge;
+      const NodeId node{static_cast<uint32_t>(word * kNodesPerWord + place)};
+      if (!feeds_.empty()) Count(node, /*comes=*/true);
+      taken[count++] = node;
+    }
+    return count;
   }
   void Give(NodeId node) {
     const size_t place = GoTo(node);
     for (const Use& use : first_) use.free[place] += use.charge;
     for (const Use& use : more_) use.free[place] += use.charge;
-    if (is_counted_) Count(node, /*comes=*/false);
+    if (!feeds_.empty()) Count(node, /*comes=*/false);
   }
 
-  // Changes only the counters, for a pod of the shape that was on `node` when SetGhost made it a
-  // ghost with kCounted: -1 takes the pod from the ghost's counts, +1 adds it again, before
-  // SetGhost is undone.  Tables by node are not changed.
-  static void CountOnGhost(ClusterSnapshot& snapshot, const PodShape& shape, NodeId node,
-                           int sign) {
-    snapshot.topology_.CountButByNode(*snapshot.catalog_, shape, node, sign);
-  }
+  // Changes only the counters, for a pod that `feeds` count and that was on `node` when SetGhost
+  // made it a ghost with kCounted: -1 takes the pod from the ghost's counts, +1 adds it again,
+  // before SetGhost is undone.  Tables by node are not changed.
+  static void CountOnGhost(ClusterSnapshot& snapshot, std::span<const TableId> feeds, NodeId node,
+                           int sign);
 
  private:
   // What a pod takes of one resource.  A default Use takes nothing; its `free` must point to
@@ -99,17 +128,8 @@ class ShapeRoom {
     EBB_DCHECK(PointsIntoSnapshot());
     return Index(node) % kNodesPerWord;
   }
-  void Count(NodeId node, bool comes) {
-    TopologyCounts& topology = snapshot_->topology_;
-    const Catalog& catalog = *snapshot_->catalog_;
-    if (snapshot_->ghost_counts_ == ClusterSnapshot::GhostPods::kUncounted) {
-      topology.Count(catalog, *shape_, node, comes ? +1 : -1);
-    } else if (comes) {
-      topology.PodMoves(catalog, *shape_, snapshot_->ghost_, node);
-    } else {
-      topology.PodMovesBack(catalog, *shape_, snapshot_->ghost_, node);
-    }
-  }
+  // In topology_counts.cc, beside the steps for one table.
+  void Count(NodeId node, bool comes);
   void SetWord(size_t word);
   // Whether the addresses point into the snapshot's columns.  For assertions.
   [[nodiscard]] bool PointsIntoSnapshot() const;
@@ -118,7 +138,7 @@ class ShapeRoom {
 
   ClusterSnapshot* snapshot_ = nullptr;
   const PodShape* shape_ = nullptr;
-  bool is_counted_ = false;  // Some table counts the shape.
+  std::span<const TableId> feeds_;
   // Slots, cpu, memory: a loop over a fixed number of entries is unrolled.
   std::array<Use, 3> first_;
   std::vector<Use> more_;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/shape_room.h"
 
 namespace ebb {
 namespace {
@@ -73,34 +76,28 @@ void TopologyCounts::Count(const Catalog& catalog, const PodShape& shape, NodeId
   }
 }
 
-void TopologyCounts::CountButByNode(const Catalog& catalog, const PodShape& shape, NodeId node,
-                                    int sign) {
-  for (const TableId id : shape.feeds) {
-    if (tables_[Index(id)].use == Use::kByNode) continue;
-    CountInTable(catalog, tables_.Mutable(Index(id)), node, sign);
+void ShapeRoom::CountOnGhost(ClusterSnapshot& snapshot, std::span<const TableId> feeds, NodeId node,
+                             int sign) {
+  TopologyCounts& topology = snapshot.topology_;
+  for (const TableId id : feeds) {
+    if (topology.tables_[Index(id)].use == TopologyCounts::Use::kByNode) continue;
+    topology.CountInTable(*snapshot.catalog_, topology.tables_.Mutable(Index(id)), node, sign);
   }
 }
 
-void TopologyCounts::PodMoves(const Catalog& catalog, const PodShape& shape, NodeId from,
-                              NodeId to) {
-  for (const TableId id : shape.feeds) {
-    Table& table = tables_.Mutable(Index(id));
-    if (table.use == Use::kByNode) {
-      MoveInTable(catalog, table, from, to);
+// A pod that comes from a ghost with kCounted is still counted there by tables by node, and by no
+// other table.
+void ShapeRoom::Count(NodeId node, bool comes) {
+  TopologyCounts& topology = snapshot_->topology_;
+  const Catalog& catalog = *snapshot_->catalog_;
+  const bool moves = snapshot_->ghost_counts_ == ClusterSnapshot::GhostPods::kCounted;
+  const NodeId ghost = snapshot_->ghost_;
+  for (const TableId id : feeds_) {
+    TopologyCounts::Table& table = topology.tables_.Mutable(Index(id));
+    if (moves && table.use == TopologyCounts::Use::kByNode) {
+      topology.MoveInTable(catalog, table, comes ? ghost : node, comes ? node : ghost);
     } else {
-      CountInTable(catalog, table, to, +1);
-    }
-  }
-}
-
-void TopologyCounts::PodMovesBack(const Catalog& catalog, const PodShape& shape, NodeId from,
-                                  NodeId to) {
-  for (const TableId id : shape.feeds) {
-    Table& table = tables_.Mutable(Index(id));
-    if (table.use == Use::kByNode) {
-      MoveInTable(catalog, table, to, from);
-    } else {
-      CountInTable(catalog, table, to, -1);
+      topology.CountInTable(catalog, table, node, comes ? +1 : -1);
     }
   }
 }

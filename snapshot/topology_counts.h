@@ -20,7 +20,7 @@
 // A table *by node* belongs to a topology key for which no two nodes have the same value, such
 // as kubernetes.io/hostname, and is read by anti-affinity only: does it count a pod on one node?
 // Its total is never read.  While the pods of a node are moved elsewhere, its count on that
-// node is not read either, so a pod stays counted there until it is moved.  PodMoves then makes
+// node is not read either, so a pod stays counted there until it is moved.  ShapeRoom then makes
 // one change to such a table instead of two.
 //
 // Cost:    a pod that comes or goes: one increment per table that its shape feeds.
@@ -195,12 +195,6 @@ class TopologyCounts {
 
   // A pod of `shape` is added to (+1) or removed from (-1) `node`.
   void Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
-  // Like Count, but skips tables by node.
-  void CountButByNode(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
-  // Counts a pod of `shape` on `to`.  Before, tables by node count it on `from`, and all other
-  // tables do not count it.  PodMovesBack undoes this.
-  void PodMoves(const Catalog& catalog, const PodShape& shape, NodeId from, NodeId to);
-  void PodMovesBack(const Catalog& catalog, const PodShape& shape, NodeId from, NodeId to);
   // The same for one table.
   void CountInTable(const Catalog& catalog, Table& table, NodeId node, int sign);
   void CountBeyondInline(const Catalog& catalog, Table& table, DomainId domain, int sign);

@@ -117,13 +117,15 @@ void Hints::EraseElsewhere(PodId pod) { elsewhere_.erase(catalog_->pod(pod).key)
 
 bool Hints::DropOld() {
   const bool same = !std::exchange(changed_, false) && elsewhere_.empty();
-  bool dropped = false;
+  // Without branches, so that compilers use vectors.  kNone has the bit kOld too.
+  uint32_t dropped = 0;  // Not 0: some hint was dropped.
   for (uint32_t& hint : hints_) {
-    dropped |= (hint & kOld) != 0 && hint != kNone;
-    hint = (hint & kOld) != 0 ? kNone : hint | kOld;
+    const uint32_t all_if_old = 0 - (hint >> 31);
+    dropped |= all_if_old & ~hint;
+    hint |= kOld | all_if_old;
   }
   absl::erase_if(elsewhere_, [](auto& entry) { return std::exchange(entry.second.old, true); });
-  return same && !dropped;
+  return same && dropped == 0;
 }
 
 }  // namespace ebb

@@ -115,7 +115,8 @@ std::span<const PodId> PassFork::PodsOn(NodeId node) {
   const auto in_snapshot = [this](PodId pod) {
     return !scan_.StaysUnplaced(snapshot_.catalog().shape_id(pod));
   };
-  const auto own = listed.first(listed.size() - std::ranges::count_if(came, in_snapshot));
+  const auto listed_guests = has_placed_ ? std::ranges::count_if(came, in_snapshot) : 0;
+  const auto own = listed.first(listed.size() - listed_guests);
   std::vector<PodId>& pods = memory_.pods_;
   pods.assign(own.begin(), own.end());
   pods.insert(pods.end(), came.begin(), came.end());
@@ -151,8 +152,8 @@ void PassFork::ListGhostPods(NodeId node) {
 
 void PassFork::CountOnGhost(uint32_t pod, int sign) {
   for (; pod != PassForkMemory::kNoGhostPod; pod = memory_.ghost_pods_[pod].next) {
-    const PodShape& shape = snapshot_.catalog().shape(memory_.ghost_pods_[pod].shape);
-    ShapeRoom::CountOnGhost(snapshot_, shape, snapshot_.ghost(), sign);
+    const PodShapeId shape = memory_.ghost_pods_[pod].shape;
+    ShapeRoom::CountOnGhost(snapshot_, scan_.FeedsOf(shape), snapshot_.ghost(), sign);
   }
 }
 

@@ -34,6 +34,8 @@
 #ifndef EBB_ENGINE_PASS_PASS_FORK_H_
 #define EBB_ENGINE_PASS_PASS_FORK_H_
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -129,13 +131,30 @@ class PassFork {
   void Put(PodId pod, NodeId node) {
     EBB_DCHECK(scan_.JustFitted(pod, node) && AsksOnlyUncounted(pod));
     if (in_attempt_) [[likely]] {
-      scan_.Place(pod, node);
+      has_placed_ |= !scan_.Place(pod, node);
       guests_.Add(pod, node);
     } else {
       EBB_DCHECK(!had_attempt_);
       snapshot_.AddPod(pod, node);
     }
     moves_.push_back({pod, node});
+  }
+  // Finds nodes for `pods`, which are pods of BeginRun's shape, one after the other, and puts them
+  // there, as long as that takes no search beyond the word in which the last FindNode ended.
+  // Returns the number of pods that were put; FindNode goes on with the next one.
+  size_t PutNext(std::span<const PodId> pods) {
+    if (!in_attempt_) return 0;
+    std::array<NodeId, kNodesPerWord> nodes;
+    pods = pods.first(std::min(pods.size(), nodes.size()));
+    EBB_DCHECK(std::ranges::all_of(pods, [this](PodId pod) { return AsksOnlyUncounted(pod); }));
+    const size_t put = scan_.PlaceNext(pods, nodes.data());
+    const size_t before = moves_.size();
+    moves_.resize(before + put);
+    for (size_t i = 0; i < put; ++i) {
+      guests_.Add(pods[i], nodes[i]);
+      moves_[before + i] = {pods[i], nodes[i]};
+    }
+    return put;
   }
   // The pods put since the current or the last attempt began; before the first attempt, since the
   // pass fork began.
@@ -183,6 +202,7 @@ class PassFork {
   bool in_attempt_ = false;
   bool is_ghost_counted_ = false;  // An attempt is open, and there are topology tables.
   bool had_attempt_ = false;
+  bool has_placed_ = false;  // An attempt has placed a pod in the snapshot.
 };
 
 class RemovalAttempt {

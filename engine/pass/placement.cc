@@ -100,6 +100,23 @@ inline bool Placement::PlaceByScan(PodId pod) {
   return true;
 }
 
+// Places pods after the one that PlaceByScan has just placed, as PlaceByScan would.  Returns how
+// many.  `deadline`: see TryPlace.
+inline size_t Placement::PlaceNext(std::span<const PodId> pods, PodShapeId shape,
+                                   const Deadline* deadline) {
+  if (!scan_.MayPlaceNext()) return 0;
+  size_t most = std::min(pods.size(), kNodesPerWord);
+  if (deadline != nullptr) {
+    // Each of these pods takes one evaluation, and the deadline is checked in time.
+    most = std::min<size_t>(most, next_check_ - std::min(next_check_, scan_.evaluations()));
+  }
+  size_t alike = 0;
+  while (alike < most && catalog_.shape_id(pods[alike]) == shape) ++alike;
+  const size_t put = fork_.PutNext(pods.first(alike));
+  for (const auto& [pod, node] : std::span(fork_.moves()).last(put)) hints_.Set(pod, node);
+  return put;
+}
+
 bool Placement::OutOfTime(const Deadline& deadline) {
   if (scan_.evaluations() < next_check_) return false;
   next_check_ = scan_.evaluations() + kEvaluationsPerCheck;
@@ -126,12 +143,17 @@ Placement::Result Placement::PlaceByPriority(std::span<const PodId> pods, OnFail
       if (!PlaceByHint(pod)) leftovers_[leftovers++] = pod;
     }
     begin = end;
-    for (const PodId pod : std::span(leftovers_).first(leftovers)) {
+    for (std::span<const PodId> rest = std::span(leftovers_).first(leftovers); !rest.empty();) {
       if (deadline != nullptr && OutOfTime(*deadline)) {
         result.gave_up = true;
         return result;
       }
-      if (PlaceByScan(pod)) continue;
+      const PodId pod = rest.front();
+      rest = rest.subspan(1);
+      if (PlaceByScan(pod)) {
+        rest = rest.subspan(PlaceNext(rest, catalog_.shape_id(pod), deadline));
+        continue;
+      }
       if (result.first_failed == kNoPod) result.first_failed = pod;
       if (on_failure == OnFailure::kStopGroup) break;
     }

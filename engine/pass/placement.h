@@ -67,6 +67,7 @@ class Placement {
   void CutIntoGroups(std::span<const PodId> pods);
   bool PlaceByHint(PodId pod);
   bool PlaceByScan(PodId pod);
+  size_t PlaceNext(std::span<const PodId> pods, PodShapeId shape, const Deadline* deadline);
   [[nodiscard]] bool AreAlike(PodShapeId a, PodShapeId b) const;
   [[nodiscard]] bool IsHopeless(PodShapeId shape) const;
   void NoteHopeless(PodShapeId shape);

@@ -54,9 +54,10 @@
 //
 // Cost: nearly linear in the pods that move.  The pods of a node lie anywhere in the catalog, so a
 // pass would often wait for memory.  Therefore Prefetch loads what the next node needs while the
-// current one is judged.  If many topology tables count pods, the way from a pod to its counts
-// takes four dependent loads.  PrefetchByTables makes one of them for each of the next four nodes,
-// so that none has to wait for the one before.
+// current one is judged.  If there are many shapes or topology tables, the way from a pod to its
+// counts takes four dependent loads: its shape's id, the row of the shape, the table, the counts.
+// PrefetchByShapes makes one of them for each of the next four nodes, so that none has to wait for
+// the one before.
 
 namespace ebb {
 
@@ -255,8 +256,8 @@ class PassRun {
         plan_.termination = Termination::kLimit;
         break;
       }
-      if (catalog_.tables().size() > kTablesInCache) {
-        PrefetchByTables(std::span(eligible).subspan(next));
+      if (looks_far_ahead_) {
+        PrefetchByShapes(std::span(eligible).subspan(next));
       } else if (next + 1 < eligible.size()) {
         Prefetch(eligible[next + 1]);
       }
@@ -288,36 +289,39 @@ class PassRun {
     });
   }
 
-  // Loads in addition what many topology tables need: the way from a pod to its counts takes four
-  // dependent loads.  One of them is made for each of the next four nodes.  `nodes`: the node that
-  // is judged now, and the nodes after it.
-  void PrefetchByTables(std::span<const NodeId> nodes) {
+  // Loads in addition what many shapes and topology tables need.  `nodes`: the node that is judged
+  // now, and the nodes after it.
+  void PrefetchByShapes(std::span<const NodeId> nodes) {
     std::rotate(coming_.begin(), coming_.begin() + 1, coming_.end());
-    const auto& [one, two, three, four] = coming_;
+    const auto& [one, two, three] = coming_;
     const TopologyCounts& topology = snapshot_.topology();
-    for (const PodShape* shape : one) {
-      for (const TableId table : shape->feeds) topology.PrefetchCounts(table);
+    PodScan& scan = fork_.scan();
+    for (const PodShapeId shape : one) {
+      for (const TableId table : scan.FeedsOf(shape)) topology.PrefetchCounts(table);
     }
-    for (const PodShape* shape : two) {
-      for (const TableId table : shape->feeds) topology.Prefetch(table);
-    }
-    for (const PodShape* shape : three) {
-      __builtin_prefetch(shape->feeds.data());
-      __builtin_prefetch(shape->spread.data());
-      __builtin_prefetch(shape->anti_affinity.data());
+    for (const PodShapeId shape : two) {
+      if (!scan.HasRow(shape)) {
+        PrefetchShape(shape);
+        continue;
+      }
+      for (const TableId table : scan.FeedsOf(shape)) topology.Prefetch(table);
     }
     ListShapes(nodes.size() > kAhead ? nodes[kAhead] : kNoNode, coming_.back());
-    for (const PodShape* shape : four) {
-      __builtin_prefetch(&shape->feeds);
-      __builtin_prefetch(&shape->repelled_by);
-    }
+    for (const PodShapeId shape : three) scan.Prefetch(shape);
     if (nodes.size() > kAhead + 1) Prefetch(nodes[kAhead + 1]);
   }
 
-  void ListShapes(NodeId node, std::vector<const PodShape*>& shapes) const {
+  // Loads a PodShape, all of which is read once, for its first pod.
+  void PrefetchShape(PodShapeId id) const {
+    constexpr size_t kLine = 64;
+    const auto* const shape = reinterpret_cast<const char*>(&catalog_.shape(id));
+    for (size_t at = 0; at < sizeof(PodShape); at += kLine) __builtin_prefetch(shape + at);
+  }
+
+  void ListShapes(NodeId node, std::vector<PodShapeId>& shapes) const {
     shapes.clear();
     if (node == kNoNode) return;
-    const auto list = [&](PodId pod) { shapes.push_back(&catalog_.shape_of(pod)); };
+    const auto list = [&](PodId pod) { shapes.push_back(catalog_.shape_id(pod)); };
     std::ranges::for_each(snapshot_.PodsOn(node), list);
     fork_.ForEachGuest(node, list);
   }
@@ -444,10 +448,14 @@ class PassRun {
   // Up to this many tables stay in the cache without being loaded ahead: loading fewer ahead took
   // 5% more instructions and no less time (docs/performance.md, "Tried and dropped").
   static constexpr size_t kTablesInCache = 4000;
-  // For PrefetchByTables: the shapes of the pods on each of the next nodes.  One node for each of
-  // its four dependent loads, so not a number to tune.
-  static constexpr size_t kAhead = 4;
-  std::array<std::vector<const PodShape*>, kAhead> coming_;
+  // The same for shapes.  Not tuned: as many as fit in half a megabyte.
+  static constexpr size_t kShapesInCache = 768;
+  const bool looks_far_ahead_ = catalog_.tables().size() > kTablesInCache ||
+                                catalog_.pod_shapes() > kShapesInCache;
+  // For PrefetchByShapes: the shapes of the pods on each of the next nodes.  One node for each of
+  // its dependent loads but the first, so not a number to tune.
+  static constexpr size_t kAhead = 3;
+  std::array<std::vector<PodShapeId>, kAhead> coming_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/pass/fits_word.h"
@@ -19,6 +20,9 @@
 //   open_words_  the words in which open_ has a bit.
 // For the run of pods that is being placed:
 //   rest   the nodes of one word that are in `maybe` and open_ and come after the pointer.
+//
+// The first search for a class in a pass does without all this (FirstFitUnlisted): in a cluster
+// where nearly every pod is of a class of its own, most classes are searched for once.
 //
 // The invariant: if a schedulable node in open_ has the room for a pod of the class and passes its
 // static filters, its word is live, and its bit in `maybe` is set if the word is known.  So a clear
@@ -92,6 +96,7 @@ void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) 
     catalog_revision_ = catalog_->revision();
     statics_.clear();
     candidates_.clear();
+    searched_.assign(catalog_->fit_classes() + catalog_->pod_shapes(), 0);
     topology_words_.Reset(*catalog_);
     rows_.assign(catalog_->pod_shapes(), ShapeRow());
     schedulable_ = NodeSet(catalog_->nodes());
@@ -137,16 +142,24 @@ void PodScan::LearnRow(PodShapeId id) {
   const PodShape& shape = catalog_->shape(id);
   const ShortCuts cuts = ShortCutsOf(PartsOf(*catalog_, shape));
   const bool more = !cuts.requests_alone || !cuts.statics_of_fit_class;
+  ShapeRow row{.has_controller = shape.has_controller,
+               .is_charged_as_fits = shape.charge_requests == shape.fit_requests,
+               .priority = shape.priority,
+               .fit_class = shape.fit_class,
+               .family = shape.family};
+  const bool compact = cuts.topology_alone && row.asks.Learn(shape);
   const int traits =
       kKnown | (more ? kMoreThanRequests : 0) | (cuts.passes_pre_filter ? 0 : kPreFilter) |
       (cuts.statics_of_fit_class ? 0 : kOwnStatics) | (cuts.only_room_and_counts ? kUnplaced : 0) |
-      (cuts.topology_alone ? kTopologyAlone : 0) | (cuts.statics_of_node_shape ? 0 : kNodeName);
-  rows_[Index(id)] = {.traits = static_cast<uint8_t>(traits),
-                      .has_controller = shape.has_controller,
-                      .is_charged_as_fits = shape.charge_requests == shape.fit_requests,
-                      .priority = shape.priority,
-                      .fit_class = shape.fit_class,
-                      .family = shape.family};
+      (cuts.topology_alone ? kTopologyAlone : 0) | (cuts.statics_of_node_shape ? 0 : kNodeName) |
+      (compact ? kCompactAsks : 0);
+  row.traits = static_cast<uint8_t>(traits);
+  row.feed_count = ShapeRow::kManyFeeds;
+  if (shape.feeds.size() <= row.feeds.size()) {
+    row.feed_count = static_cast<uint8_t>(shape.feeds.size());
+    std::ranges::copy(shape.feeds, row.feeds.begin());
+  }
+  rows_[Index(id)] = row;
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
@@ -164,10 +177,13 @@ PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
   return statics;
 }
 
+size_t PodScan::CandidatesIndex(const PodShape& shape, PodShapeId id) {
+  return (TraitsOf(id) & kOwnStatics) != 0 ? catalog_->fit_classes() + Index(id)
+                                           : Index(shape.fit_class);
+}
+
 PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id) {
-  const size_t index = (TraitsOf(id) & kOwnStatics) != 0 ? catalog_->fit_classes() + Index(id)
-                                                         : Index(shape.fit_class);
-  Candidates& candidates = Slot(candidates_, index);
+  Candidates& candidates = Slot(candidates_, CandidatesIndex(shape, id));
   if (candidates.pass == pass_) return candidates;
   candidates.pass = pass_;
   candidates.shape = &shape;
@@ -228,19 +244,25 @@ void PodScan::SetRun(PodShapeId id) {
   run_.is_charged_as_fits = row.is_charged_as_fits;
   run_.fit_class = row.fit_class;
   run_.shape = &shape;
+  run_.row = &row;
   run_.rest = 0;
   if (goes_on) {
-    run_.room.GoOn(shape);
+    run_.room.GoOn(shape, FeedsOf(id));
     return;
   }
   run_.statics = &StaticsOf(shape, id);
   run_.candidates = nullptr;
-  run_.room.Begin(*snapshot_, shape);
+  run_.room.Begin(*snapshot_, shape, FeedsOf(id));
 }
 
 // Whether a node that has the room passes the other filters of DynamicFits.
 inline bool PodScan::FitsBeyondRoom(NodeId node) const {
   if ((run_.traits & kMoreThanRequests) == 0) return true;
+  if ((run_.traits & kCompactAsks) != 0) {
+    const bool fits = run_.row->asks.Fit(*snapshot_, node);
+    EBB_DCHECK(fits == TopologyFits(*snapshot_, *run_.shape, node));
+    return fits;
+  }
   if ((run_.traits & kTopologyAlone) != 0) return TopologyFits(*snapshot_, *run_.shape, node);
   return DynamicFits(*snapshot_, *run_.shape, node);
 }
@@ -295,10 +317,28 @@ NodeId PodScan::FirstFitOfWord(size_t word, uint64_t mask) {
   return mask == 0 ? kNoNode : FirstFit(word, mask);
 }
 
+// As FirstFitOfWord, without candidates of the class.
+NodeId PodScan::FirstFitUnlisted(size_t word, uint64_t mask) {
+  mask &= open_.words()[word] & schedulable_.words()[word];
+  if (mask == 0) return kNoNode;
+  const PodShape& shape = *run_.shape;
+  mask &= FitsWord(*snapshot_, shape, word);
+  if (refused_ >= kRefusalsMax) mask &= AdmittedByDomains(word);
+  for (; mask != 0; mask &= mask - 1) {
+    const NodeId node = NodeOfBit(word, mask);
+    ++evaluations_;
+    if (!PassesStatics(*run_.statics, shape, node)) continue;
+    if (FitsBeyondRoom(node)) return node;
+    if (++refused_ != kRefusalsMax) continue;
+    topology_words_.Begin(*snapshot_, shape);
+    mask &= AdmittedByDomains(word) | (mask & -mask);
+  }
+  return kNoNode;
+}
+
 NodeId PodScan::Search() {
   if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, *run_.shape).fits) return kNoNode;
 
-  if (run_.candidates == nullptr) run_.candidates = &CandidatesOf(*run_.shape, run_.id);
   // The id to search from.  Later nodes of the cluster have larger ids.
   size_t start = Index(last_node_) + 1;
   if (last_node_ == kNoNode) {
@@ -307,32 +347,46 @@ NodeId PodScan::Search() {
   } else if (start == open_.range()) {
     start = 0;
   }
-  const size_t first = start / kNodesPerWord;
-  const uint64_t from_start = ~uint64_t{0} << (start % kNodesPerWord);
   refused_ = 0;
-  NodeId found =
-      run_.rest != 0 ? FirstFit(run_.word, run_.rest) : FirstFitOfWord(first, from_start);
-  if (found == kNoNode) found = SearchWords(first + 1, open_.words().size());
-  if (found == kNoNode) found = SearchWords(0, first);
-  // The search has come round to the part of its first word before the start.
-  if (found == kNoNode) {
-    found = FirstFitOfWord(first, ~from_start);
-    run_.rest = 0;  // It would lack the nodes after the start.
+  NodeId found = kNoNode;
+  if (run_.candidates == nullptr) {
+    uint32_t& searched = searched_[CandidatesIndex(*run_.shape, run_.id)];
+    if (std::exchange(searched, static_cast<uint32_t>(pass_)) != static_cast<uint32_t>(pass_)) {
+      found = SearchFrom<&PodScan::FirstFitUnlisted>(start, open_words_);
+      if (found != kNoNode) last_node_ = found;
+      return found;
+    }
+    run_.candidates = &CandidatesOf(*run_.shape, run_.id);
   }
+  found = SearchFrom<&PodScan::FirstFitOfWord>(start, run_.candidates->live);
   if (found != kNoNode) last_node_ = found;
   return found;
 }
 
-// Returns the first node of words [from, end) that fits.
-NodeId PodScan::SearchWords(size_t from, size_t end) {
-  const WordSet& live = run_.candidates->live;
-  size_t word = WordSet::NextOfBoth(live, open_words_, from, end);
-  while (word < end) {
-    const NodeId found = FirstFitOfWord(word, ~uint64_t{0});
-    if (found != kNoNode) return found;
-    word = WordSet::NextOfBoth(live, open_words_, word + 1, end);
+// Returns the first node from `start` on, in a circle, that fits.  Words that are not in `live` are
+// skipped.
+template <NodeId (PodScan::*kFirstFitOfWord)(size_t, uint64_t)>
+[[gnu::always_inline]] inline NodeId PodScan::SearchFrom(size_t start, const WordSet& live) {
+  const size_t first = start / kNodesPerWord;
+  const uint64_t from_start = ~uint64_t{0} << (start % kNodesPerWord);
+  NodeId found =
+      run_.rest != 0 ? FirstFit(run_.word, run_.rest) : (this->*kFirstFitOfWord)(first, from_start);
+  const auto search_words = [&](size_t from, size_t end) {
+    size_t word = WordSet::NextOfBoth(live, open_words_, from, end);
+    while (word < end) {
+      found = (this->*kFirstFitOfWord)(word, ~uint64_t{0});
+      if (found != kNoNode) return;
+      word = WordSet::NextOfBoth(live, open_words_, word + 1, end);
+    }
+  };
+  if (found == kNoNode) search_words(first + 1, open_.words().size());
+  if (found == kNoNode) search_words(0, first);
+  // The search has come round to the part of its first word before the start.
+  if (found == kNoNode) {
+    found = (this->*kFirstFitOfWord)(first, ~from_start);
+    run_.rest = 0;  // It would lack the nodes after the start.
   }
-  return kNoNode;
+  return found;
 }
 
 bool PodScan::Fits(NodeId node) {
@@ -378,6 +432,18 @@ bool PodScan::JustFitted(PodId pod, NodeId node) const {
   return run_.id == catalog_->shape_id(pod) && snapshot_->NodeOf(pod) == kNoNode && IsOpen(node) &&
          PreFilter(*snapshot_, shape).fits && StaticFits(*snapshot_, shape, node) &&
          DynamicFits(*snapshot_, shape, node);
+}
+
+bool PodScan::NextTake(std::span<const PodId> pods) {
+  uint64_t rest = run_.rest;
+  for (const PodId pod : pods) {
+    if (rest == 0) break;
+    const NodeId node = NodeOfBit(run_.word, rest);
+    if (!run_.room.IsOn(node)) break;
+    if (!JustFitted(pod, node)) return false;
+    rest &= rest - 1;
+  }
+  return true;
 }
 
 void PodScan::OnGhost(NodeId ghost) {

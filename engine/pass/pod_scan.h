@@ -4,8 +4,9 @@
 //
 // What makes it fast:
 // - Pods of one fit class (equal constraints and requests) share a bit set of the nodes that may
-//   still take them.  It is filled on first use, 64 nodes at a time.  The next node to test is the
-//   next set bit.
+//   still take them.  It is filled from the second search of a pass on, 64 nodes at a time.  The
+//   first search tests nodes without it, because many classes are searched for only once.  The next
+//   node to test is the next set bit.
 // - While pods are placed, free room only shrinks, so the bit of a full node stays clear for the
 //   rest of the pass.  Only an attempt that is undone gives room back; then the bits that were
 //   cleared during that attempt are set again.
@@ -20,7 +21,8 @@
 // at index 1.
 //
 // Cost:      a search visits nodes/64 words at worst, and tests the nodes whose bit is set.  The
-//            first search for a fit class in a pass also fills the words that it visits.
+//            first search for a fit class in a pass tests the room of all nodes in these words; the
+//            second one fills the words that it visits.
 // Threads:   not thread-safe.
 // Ownership: borrows the snapshot from BeginPass to EndPass; shares its catalog.
 // Source:    cluster-autoscaler simulator/clustersnapshot/predicate/plugin_runner.go,
@@ -29,12 +31,15 @@
 #ifndef EBB_ENGINE_PASS_POD_SCAN_H_
 #define EBB_ENGINE_PASS_POD_SCAN_H_
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/check.h"
+#include "predicates/topology_asks.h"
 #include "predicates/topology_words.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/shape_room.h"
@@ -46,20 +51,41 @@ class PodScan {
   // Whether the node is in the cluster, may take pods and is not the ghost.
   [[nodiscard]] bool IsOpen(NodeId node) const { return open_.Contains(node); }
 
-  // The fields of a shape that a pass reads for every pod that moves, close together in memory.
-  struct ShapeRow {
+  // The fields of a shape that a pass reads for every pod that moves, in one cache line.
+  struct alignas(64) ShapeRow {
+    static constexpr uint8_t kManyFeeds = 255;
     uint8_t traits = 0;               // Bits of Trait; 0: not filled yet.
     bool has_controller = false;      // This and the fields below: as in PodShape.
     bool is_charged_as_fits = false;  // charge_requests equals fit_requests.
+    uint8_t feed_count = 0;           // kManyFeeds: more than `feeds` has room for.
     int32_t priority = 0;
     FitClassId fit_class{};
     FamilyId family = kNoFamily;
+    std::array<TableId, 2> feeds{};
+    TopologyAsks asks{};  // kCompactAsks: what TopologyFits tests.
   };
+  static_assert(sizeof(ShapeRow) == 64);
   [[nodiscard]] const ShapeRow& RowOf(PodShapeId shape) {
     const ShapeRow& row = rows_[Index(shape)];
     if (row.traits == 0) [[unlikely]]
       LearnRow(shape);
     return row;
+  }
+
+  // Whether RowOf need not read the PodShape.
+  [[nodiscard]] bool HasRow(PodShapeId shape) const { return rows_[Index(shape)].traits != 0; }
+  // Starts loading what RowOf reads.
+  void Prefetch(PodShapeId shape) const {
+    const ShapeRow* const row = &rows_[Index(shape)];
+    __builtin_prefetch(row);
+  }
+
+  // PodShape::feeds.  Valid during the pass.
+  [[nodiscard]] std::span<const TableId> FeedsOf(PodShapeId shape) {
+    const ShapeRow& row = RowOf(shape);
+    if (row.feed_count == ShapeRow::kManyFeeds) [[unlikely]]
+      return catalog_->shape(shape).feeds;
+    return std::span(row.feeds).first(row.feed_count);
   }
 
   // From now on FindNode, Fits and Place are about pods of `shape` that are not placed.
@@ -82,6 +108,12 @@ class PodScan {
       }
     }
     return Search();
+  }
+
+  // Whether PassFork::PutNext may place pods.
+  [[nodiscard]] bool MayPlaceNext() const {
+    return run_.rest != 0 &&
+           (run_.traits & (kMoreThanRequests | kPreFilter | kUnplaced)) == kUnplaced;
   }
 
   // Evaluates every filter for one node, such as the node of a hint.  Does not move the pointer.
@@ -122,15 +154,29 @@ class PodScan {
 
   // Places a pod of the run on a node that FindNode or Fits has just accepted.  A pod that
   // StaysUnplaced is not placed in the snapshot: only its room is taken and its counters
-  // incremented.
-  void Place(PodId pod, NodeId node) {
+  // incremented.  Returns whether it stays unplaced.
+  bool Place(PodId pod, NodeId node) {
     EBB_DCHECK(run_.id == catalog_->shape_id(pod));
     placed_since_fork_ = true;
     if ((run_.traits & kUnplaced) != 0) {
       run_.room.Take(node);
-    } else {
-      snapshot_->AddPod(pod, node);
+      return true;
     }
+    snapshot_->AddPod(pod, node);
+    return false;
+  }
+  // FindNode and Place for `pods`, which are pods of the run, one after the other, as long as the
+  // next node of the last search's word takes the next pod.  Writes their nodes to `nodes`, which
+  // has room for all.  Returns their number: 0 if pods of the run need more than room.
+  size_t PlaceNext(std::span<const PodId> pods, NodeId* nodes) {
+    if (!MayPlaceNext()) return 0;
+    EBB_DCHECK(RestIsSound() && NextTake(pods));
+    const size_t placed = run_.room.TakeEach(run_.word, run_.rest, pods.size(), nodes);
+    if (placed == 0) return 0;
+    evaluations_ += placed;
+    placed_since_fork_ = true;
+    last_node_ = nodes[placed - 1];
+    return placed;
   }
   // Undoes a Place of a pod that StaysUnplaced; the snapshot's Revert undoes the others.
   // REQUIRES: BeginRun was called with the pod's shape.
@@ -156,6 +202,7 @@ class PodScan {
     kUnplaced = 16,         // StaysUnplaced.
     kNodeName = 32,         // Verdicts of nodes of one shape may differ.
     kTopologyAlone = 64,  // Of the filters beyond room, only TopologyFits can refuse an open node.
+    kCompactAsks = 128,   // As kTopologyAlone, and ShapeRow::asks has what it tests.
   };
 
   // A bit for each word of a NodeSet, so that a search can skip words without candidates.
@@ -197,6 +244,7 @@ class PodScan {
     bool is_charged_as_fits = false;
     FitClassId fit_class{};
     const PodShape* shape = nullptr;
+    const ShapeRow* row = nullptr;
     StaticBits* statics = nullptr;
     Candidates* candidates = nullptr;  // Null: no search was made yet.
     ShapeRoom room;
@@ -211,6 +259,7 @@ class PodScan {
     uint64_t bits;  // The bits that were cleared; 0: the whole word was filled.
   };
 
+  [[nodiscard]] size_t CandidatesIndex(const PodShape& shape, PodShapeId id);
   Candidates& CandidatesOf(const PodShape& shape, PodShapeId id);
   StaticBits& StaticsOf(const PodShape& shape, PodShapeId id);
   uint64_t StaticWord(StaticBits& statics, const PodShape& shape, size_t word);
@@ -221,8 +270,10 @@ class PodScan {
   NodeId FirstFit(size_t word, uint64_t bits);
   [[nodiscard]] uint64_t AdmittedByDomains(size_t word) const;
   NodeId FirstFitOfWord(size_t word, uint64_t mask);
+  NodeId FirstFitUnlisted(size_t word, uint64_t mask);
   NodeId Search();
-  NodeId SearchWords(size_t from, size_t end);
+  template <NodeId (PodScan::*kFirstFitOfWord)(size_t, uint64_t)>
+  NodeId SearchFrom(size_t start, const WordSet& live);
   static NodeId NodeOfBit(size_t word, uint64_t bits) {
     return NodeId{static_cast<uint32_t>(word * kNodesPerWord + std::countr_zero(bits))};
   }
@@ -232,6 +283,9 @@ class PodScan {
   // The invariants that pod_scan.cc states, for assertions.
   [[nodiscard]] bool LacksNoFit(const Candidates& candidates, size_t word) const;
   [[nodiscard]] bool RestIsSound() const;
+  // Whether the filters, evaluated one by one, let each of `pods` run on its node of `rest`, up to
+  // the first node without the room.
+  [[nodiscard]] bool NextTake(std::span<const PodId> pods);
   [[nodiscard]] bool TopologyRefusesAll(size_t word, uint64_t nodes) const;
   uint8_t TraitsOf(PodShapeId id) { return RowOf(id).traits; }
   void LearnRow(PodShapeId id);
@@ -248,6 +302,9 @@ class PodScan {
   std::vector<NodeShapeId> node_shapes_;  // By NodeId.
   std::vector<std::unique_ptr<StaticBits>> statics_;
   std::vector<std::unique_ptr<Candidates>> candidates_;
+  // As candidates_: the last bits of the number of the pass in which pods of the class were last
+  // searched for.  A wrong answer costs time only.
+  std::vector<uint32_t> searched_;
   std::vector<Forgotten> forgotten_;  // Changes since the last fork, from its first placed pod on.
   bool placed_since_fork_ = false;
   uint64_t pass_ = 0;  // The number of this pass.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,6 +138,51 @@ TEST(ShapeRoomTest, TakesAsAddPodDoes) {
   }
 }
 
+// Against IsOn and Take, node by node.
+TEST(ShapeRoomTest, TakesOneNodeAfterAnother) {
+  Dice dice(test::RandomSeed());
+  constexpr int kNodeCount = 128;
+  Cluster cluster;
+  for (int n = 0; n < kNodeCount; ++n) {
+    cluster.Add(Node("n" + std::to_string(n))
+                    .Cpu(dice.Below(40))
+                    .Resource("example.com/a", dice.Below(40))
+                    .Label("zone", "z" + std::to_string(n % 3)));
+  }
+  cluster.Add(Pod("p").Cpu(3).Request("example.com/a", 2));
+  cluster.Add(
+      Pod("counted").Cpu(1).Label("app", "web").Spread("zone", 1, test::Select("app", "web")));
+  ClusterSnapshot each = cluster.Build();
+  ClusterSnapshot one = each;
+  size_t stopped_early = 0, stopped_by_number = 0;
+  for (int round = 0; round < 400; ++round) {
+    const PodShape& shape = ShapeOf(each, round % 2 == 0 ? "p" : "counted");
+    ShapeRoom room, other;
+    room.Begin(each, shape);
+    other.Begin(one, shape);
+    const size_t word = dice.Below(2);
+    uint64_t nodes = 0;
+    for (int bit = 0; bit < 64; ++bit) nodes |= uint64_t{dice.Percent(30)} << bit;
+    uint64_t expected_nodes = nodes;
+    const size_t pods = dice.Below(20);
+    std::vector<NodeId> taken(pods), expected;
+    taken.resize(room.TakeEach(word, nodes, pods, taken.data()));
+    for (; expected_nodes != 0 && expected.size() < pods; expected_nodes &= expected_nodes - 1) {
+      const NodeId node{static_cast<uint32_t>(64 * word + std::countr_zero(expected_nodes))};
+      if (!other.IsOn(node)) break;
+      other.Take(node);
+      expected.push_back(node);
+    }
+    ASSERT_EQ(taken, expected);
+    ASSERT_EQ(nodes, expected_nodes);
+    stopped_early += nodes != 0 && expected.size() < pods ? 1 : 0;
+    stopped_by_number += nodes != 0 && expected.size() == pods ? 1 : 0;
+  }
+  EXPECT_GT(stopped_early, 20u);
+  EXPECT_GT(stopped_by_number, 20u);
+  EXPECT_EQ(each.Fingerprint(), one.Fingerprint());
+}
+
 // With tables of every layout (topology_counts.h): few nodes, few pods, many pods.
 TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
   for (const auto& [nodes, pods] : {std::pair(10, 30), std::pair(400, 20), std::pair(400, 60)}) {
@@ -170,7 +216,8 @@ TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
     snapshot.Fork();
     snapshot.SetGhost(from, ClusterSnapshot::GhostPods::kCounted);
     EXPECT_EQ(snapshot.topology().Total(spread), all);
-    for (uint32_t i = 0; i < on_ghost; ++i) ShapeRoom::CountOnGhost(snapshot, shape, from, -1);
+    for (uint32_t i = 0; i < on_ghost; ++i)
+      ShapeRoom::CountOnGhost(snapshot, shape.feeds, from, -1);
     EXPECT_EQ(count(from), on_ghost) << "no pod requests it";
     EXPECT_EQ(snapshot.topology().Total(spread), all - on_ghost);
     ShapeRoom room;
@@ -182,7 +229,8 @@ TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
     room.Give(to);
     EXPECT_EQ(count(from), on_ghost);
     EXPECT_EQ(count(to), here);
-    for (uint32_t i = 0; i < on_ghost; ++i) ShapeRoom::CountOnGhost(snapshot, shape, from, +1);
+    for (uint32_t i = 0; i < on_ghost; ++i)
+      ShapeRoom::CountOnGhost(snapshot, shape.feeds, from, +1);
     snapshot.ClearGhost();
     snapshot.Revert();
     EXPECT_EQ(snapshot.Fingerprint(), before);

@@ -127,7 +127,7 @@ class Twin {
 };
 
 struct Seen {
-  int placed = 0, nowhere = 0, committed = 0, reverted = 0, hinted = 0;
+  int placed = 0, nowhere = 0, committed = 0, reverted = 0, hinted = 0, in_a_row = 0;
 };
 
 class Comparison {
@@ -186,8 +186,11 @@ class Comparison {
     {
       RemovalAttempt attempt(fork, node);
       twin_.Begin(node);
-      for (const PodId pod : pods) {
-        Place(fork, pod, seen);
+      for (size_t p = 0; p < pods.size();) {
+        Place(fork, pods[p], seen);
+        if (testing::Test::HasFatalFailure()) return;
+        ++p;
+        if (dice_.Percent(50)) p += PlaceNext(fork, std::span(pods).subspan(p), pods[p - 1], seen);
         if (testing::Test::HasFatalFailure()) return;
       }
       if (dice_.Percent(40)) {
@@ -225,6 +228,23 @@ class Comparison {
     ++seen.placed;
   }
 
+  // Places pods that are alike `before`, for which Place was just called, as far as PutNext goes.
+  // Returns how many.
+  size_t PlaceNext(PassFork& fork, std::span<const PodId> pods, PodId before, Seen& seen) {
+    const Catalog& catalog = snapshot_.catalog();
+    size_t alike = 0;
+    while (alike < pods.size() && catalog.shape_id(pods[alike]) == catalog.shape_id(before)) {
+      ++alike;
+    }
+    const size_t put = fork.PutNext(pods.first(alike));
+    for (const auto& [pod, node] : std::span(fork.moves()).last(put)) {
+      EXPECT_EQ(node, twin_.Find(pod));
+      twin_.now().AddPod(pod, node);
+    }
+    seen.in_a_row += static_cast<int>(put);
+    return put;
+  }
+
   // Free amounts must be those of a cluster in which every pod is placed.
   void CompareRoom() {
     twin_.now().alive().ForEach([&](NodeId node) {
@@ -256,6 +276,7 @@ TEST(PodScanTest, FindsWhatAWalkOverAllNodesFinds) {
   EXPECT_GT(seen.hinted, 500);
   EXPECT_GT(seen.committed, 500);
   EXPECT_GT(seen.reverted, 500);
+  EXPECT_GT(seen.in_a_row, 20);
 }
 
 }  // namespace
