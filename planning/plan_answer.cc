@@ -156,6 +156,10 @@ class Answering {
     if (!found.ok()) return found.status();
     answer_->made = std::move(found->made);
     answer_->search = found->search;
+    const bool is_cancelled = hooks_.cancelled != nullptr && hooks_.cancelled->Expired();
+    if (found->search.ended == SearchStop::kInterrupted && !is_cancelled) {
+      answer_->search->ended = SearchStop::kTimeLimit;
+    }
     answer_->bound = found->bound;
     return absl::OkStatus();
   }

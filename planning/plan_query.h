@@ -29,7 +29,8 @@ namespace ebb {
 
 // A search for a better plan (search).
 struct SearchQuery {
-  // Time limit in seconds, including the first plan.  0: only the first plan.
+  // Time in seconds, including the first plan; used up unless no plan can be better.  0: only the
+  // first plan.
   double budget_s = 1;
   // Run exactly this many iterations instead, however long they take: the plan is the same each
   // time.

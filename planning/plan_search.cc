@@ -1,6 +1,8 @@
 #include "planning/plan_search.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,14 +26,30 @@ std::vector<int64_t> WorthOf(const LoadedCluster& cluster, const PlanTask& task,
                       query.move_cost);
 }
 
+// Without a number of iterations the search uses up its budget.
 SearchOptions IterationsOf(const SearchQuery& query) {
   SearchOptions search;
   search.seed = query.seed;
-  if (query.iterations) {
-    search.iterations = *query.iterations;
-    search.iterations_without_gain = *query.iterations;
-  }
+  search.iterations = query.iterations.value_or(std::numeric_limits<uint64_t>::max());
+  search.iterations_without_gain = search.iterations;
   return search;
+}
+
+// `cancelled`: what may have ended the search before its budget; null: nothing.
+SearchStop StopOf(SearchEnd end, const Deadline* cancelled) {
+  switch (end) {
+    case SearchEnd::kNothingToSearch:
+      return SearchStop::kNothingToSearch;
+    case SearchEnd::kBoundReached:
+      return SearchStop::kBoundReached;
+    case SearchEnd::kNoGain:
+    case SearchEnd::kIterations:
+      return SearchStop::kIterationsUsed;
+    case SearchEnd::kDeadline:
+      break;
+  }
+  const bool is_cancelled = cancelled != nullptr && cancelled->Expired();
+  return is_cancelled ? SearchStop::kInterrupted : SearchStop::kBudgetUsed;
 }
 
 // The best plan found with at most `evictions` evictions.
@@ -74,6 +92,7 @@ absl::StatusOr<FoundPlan> SearchWithin(size_t evictions, LoadedCluster& cluster,
   PlanSearch found{.greedy_nodes = greedy.plan.remove.size(),
                    .iterations = frontier->iterations,
                    .seed = query.seed,
+                   .ended = StopOf(frontier->end, hooks.cancelled),
                    .max_evictions = evictions,
                    .savings = {}};
   if (query.for_cost) {
@@ -100,6 +119,7 @@ absl::StatusOr<FoundPlan> SearchWhole(LoadedCluster& cluster, const PlanTask& ta
   PlanSearch told{.greedy_nodes = found->greedy_nodes,
                   .iterations = found->iterations,
                   .seed = query.seed,
+                  .ended = StopOf(found->end, hooks.cancelled),
                   .max_evictions = {},
                   .savings = {}};
   std::optional<PlanBound> bound;

@@ -190,7 +190,8 @@ Json SummaryJson(const PlanReport& report) {
   if (context.search) {
     json["search"] = {{"firstPlanRemoved", context.search->greedy_nodes},
                       {"iterations", context.search->iterations},
-                      {"seed", context.search->seed}};
+                      {"seed", context.search->seed},
+                      {"ended", ToString(context.search->ended)}};
     if (context.search->max_evictions) {
       json["search"]["maxEvictions"] = *context.search->max_evictions;
     }

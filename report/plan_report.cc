@@ -202,6 +202,12 @@ void FindMissingControllers(PlanReport& report) {
 
 }  // namespace
 
+std::string_view ToString(SearchStop stop) {
+  static constexpr std::string_view kNames[] = {"nothingToSearch", "boundReached", "budgetUsed",
+                                                "iterationsUsed",  "timeLimit",    "interrupted"};
+  return kNames[static_cast<size_t>(stop)];
+}
+
 PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod) {
   const PodShape& shape = catalog.shape_of(pod);
   PlanReport::Keeper workload{.kind = "Pod",

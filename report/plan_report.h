@@ -46,11 +46,24 @@ struct PlanTrials {
   Figures plan_order;
 };
 
+// Why the search for a better plan ended.
+enum class SearchStop : uint8_t {
+  kNothingToSearch,  // No node may be removed, or a limit ended the first plan.
+  kBoundReached,     // No plan is better.
+  kBudgetUsed,       // The time that was given to the search.
+  kIterationsUsed,   // The number of iterations that was given to it.
+  kTimeLimit,        // The time for the whole answer, of which the search may use a part.
+  kInterrupted,      // A signal, or a client that cancelled the call.
+};
+// "boundReached".
+std::string_view ToString(SearchStop stop);
+
 // How a better plan was searched for (search).
 struct PlanSearch {
   size_t greedy_nodes = 0;  // Nodes that the plan without search removes.
   uint64_t iterations = 0;
   uint64_t seed = 0;
+  SearchStop ended = SearchStop::kNothingToSearch;
   // The search considers only plans that evict at most this many pods.
   std::optional<size_t> max_evictions;
   // For a search that maximises savings: hourly price of the removed nodes less the price of moves.

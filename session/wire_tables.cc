@@ -94,6 +94,7 @@ void PutRemoval(const PlanReport& report, const PlanReport::Removal& removal, bo
 void PutSearch(const PlanSearch& search, wire::SearchFigures& to) {
   to.set_first_plan_removed(search.greedy_nodes);
   to.set_iterations(search.iterations);
+  to.set_ended(std::string(ToString(search.ended)));
   if (search.max_evictions) to.set_max_evictions(*search.max_evictions);
   if (!search.savings) return;
   to.set_first_plan_net_saved_per_hour(search.savings->greedy);

@@ -147,6 +147,29 @@ std::string PendingText(const wire::PlanTables& tables) {
                      WithCommas(placed), WithCommas(pending - placed));
 }
 
+// Why the search ended, as a sentence after the one about the search.
+std::string_view SearchEndText(const wire::SearchFigures& search) {
+  if (search.has_max_evictions() && search.ended() == ToString(SearchStop::kBoundReached)) {
+    return " It ended because none of its searches can find more.";
+  }
+  struct Words {
+    SearchStop stop;
+    std::string_view text;
+  };
+  static constexpr Words kWords[] = {
+      {SearchStop::kNothingToSearch, " There was nothing to search."},
+      {SearchStop::kBoundReached, " It ended because no plan can be better."},
+      {SearchStop::kBudgetUsed, " It ended because its time was used up (--budget)."},
+      {SearchStop::kIterationsUsed, " It ended because its iterations were used up."},
+      {SearchStop::kTimeLimit, " It ended because the time for the answer was used up."},
+      {SearchStop::kInterrupted, " It was interrupted."},
+  };
+  for (const Words& words : kWords) {
+    if (ToString(words.stop) == search.ended()) return words.text;
+  }
+  return "";
+}
+
 // What the search gained over the first plan, with which it began.
 std::string SearchText(const wire::SearchFigures& search, uint64_t removed,
                        std::string_view currency) {
@@ -228,7 +251,10 @@ void PrintNotes(const wire::PlanReply& reply, const Style& style, std::ostream& 
                     MoneyText(tables.saved_per_hour(), currency),
                     MoneyText(tables.saved_per_hour() * 720, currency)));
   }
-  if (tables.has_search()) say(SearchText(tables.search(), reply.removes(), currency));
+  if (tables.has_search()) {
+    say(SearchText(tables.search(), reply.removes(), currency) +
+        std::string(SearchEndText(tables.search())));
+  }
   if (tables.has_bound()) say(BoundText(tables, reply.removes(), currency));
   if (tables.has_trials()) PrintTrials(tables.trials(), style, out);
   say(TerminationText(tables.termination()));

@@ -600,6 +600,8 @@ TEST_F(CliTest, OptimizeFindsMoreNodesAndReportsIt) {
   EXPECT_GT(found["removed"], greedy["removed"]);
   EXPECT_EQ(found["search"]["firstPlanRemoved"], greedy["removed"]);
   EXPECT_LE(found["search"]["iterations"], 3);
+  EXPECT_EQ(found["search"]["ended"],
+            found["search"]["iterations"] == 3 ? "iterationsUsed" : "boundReached");
   EXPECT_EQ(with({"-o", "json", "--threads", "3"}).out, json);
   EXPECT_THAT(with({}).out, HasSubstr("of the first plan, "));
   std::ifstream file(SourceDir() + "/docs/plan.schema.json");
@@ -700,6 +702,8 @@ TEST_F(CliTest, FlagsOfTheSearchGoTogether) {
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_THAT(none.out,
               HasSubstr("The search ended before its first iteration; this is the first plan."));
+  const Json json = Json::parse(Plan({"--optimize", "--budget", "0s", "-o", "json"}).out);
+  EXPECT_EQ(json["summary"]["search"]["ended"], "budgetUsed");
 }
 
 TEST(NearestTest, SuggestsOnlyNearNames) {

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/deadline.h"
 #include "base/text.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -138,6 +140,24 @@ TEST(AnswerPlanTest, StepsAreReportedInOrder) {
   EXPECT_EQ((*answer)->search->greedy_nodes, 2U);
   EXPECT_EQ((*answer)->trials->trials, 2U);
   EXPECT_EQ((*answer)->bound->nodes, 2U);
+}
+
+TEST(AnswerPlanTest, ASearchSaysWhyItEnded) {
+  CancelToken cancelled;
+  const auto end_of = [&](const SearchQuery& search, std::optional<double> seconds = {}) {
+    LoadedCluster loaded = Loaded(ThreeNodes(2000));
+    PlanQuery query{.now_s = kNow};
+    query.search = search;
+    query.seconds = seconds;
+    const auto answer = AnswerPlan(query, loaded, {.cancelled = &cancelled});
+    return std::string(answer.ok() ? ToString((*answer)->search->ended) : "error");
+  };
+  EXPECT_EQ(end_of({.budget_s = 1000}), "boundReached");
+  EXPECT_EQ(end_of({.budget_s = 0}), "budgetUsed");
+  EXPECT_EQ(end_of({.budget_s = 0, .max_evictions = 1}), "budgetUsed");
+  EXPECT_EQ(end_of({.budget_s = 1000}, /*seconds=*/-1), "timeLimit");
+  cancelled.Cancel();
+  EXPECT_EQ(end_of({.iterations = 5}), "interrupted");
 }
 
 TEST(AnswerPlanTest, ASearchForSavingsNeedsPrices) {

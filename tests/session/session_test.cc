@@ -1417,6 +1417,7 @@ TEST_F(SessionSearchTest, TheEndOfTheCallEndsTheSearch) {
   const auto reply = session_->questions().Plan(call, Clock::now());
   const Json found = PlanJsonOf(reply);
   EXPECT_EQ(found["summary"]["search"]["iterations"], 0);
+  EXPECT_EQ(found["summary"]["search"]["ended"], "timeLimit");
 }
 
 TEST_F(SessionSearchTest, ACallThatIsCancelledHasTheBestSoFar) {
@@ -1426,6 +1427,7 @@ TEST_F(SessionSearchTest, ACallThatIsCancelledHasTheBestSoFar) {
   const Json found =
       PlanJsonOf(session_->questions().Plan(SearchCall(1000), std::nullopt, &cancelled));
   EXPECT_EQ(found["summary"]["search"]["iterations"], 0);
+  EXPECT_EQ(found["summary"]["search"]["ended"], "interrupted");
   EXPECT_EQ(found["summary"]["removed"], greedy["summary"]["removed"]);
 }
 

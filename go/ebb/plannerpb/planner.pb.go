@@ -2253,9 +2253,9 @@ func (x *Trials) GetRobust() float64 {
 // change.
 type Search struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Time for the search, including the first plan, at most 600; absent: 1.  The search ends earlier
-	// at half of the time that the call's deadline or time_limit_seconds leaves, and when the call is
-	// cancelled.
+	// Time for the search, including the first plan, at most 600; absent: 1.  The search uses all of
+	// it, unless no plan can be better.  It also ends at half of the time that the call's deadline or
+	// time_limit_seconds leaves, and when the call is cancelled.
 	BudgetSeconds *float64 `protobuf:"fixed64,1,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
 	// Run this many iterations instead of the budget: the plan is the same each time.  The other
 	// limits above still end the search.  Only Frontier accepts both budget_seconds and iterations.
@@ -6462,8 +6462,11 @@ type SearchFigures struct {
 	// If the search maximised savings: savings of the first plan and of this one.
 	FirstPlanNetSavedPerHour *float64 `protobuf:"fixed64,4,opt,name=first_plan_net_saved_per_hour,json=firstPlanNetSavedPerHour,proto3,oneof" json:"first_plan_net_saved_per_hour,omitempty"`
 	NetSavedPerHour          float64  `protobuf:"fixed64,5,opt,name=net_saved_per_hour,json=netSavedPerHour,proto3" json:"net_saved_per_hour,omitempty"`
-	unknownFields            protoimpl.UnknownFields
-	sizeCache                protoimpl.SizeCache
+	// Why the search ended: "nothingToSearch", "boundReached", "budgetUsed", "iterationsUsed",
+	// "timeLimit" or "interrupted".
+	Ended         string `protobuf:"bytes,6,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchFigures) Reset() {
@@ -6529,6 +6532,13 @@ func (x *SearchFigures) GetNetSavedPerHour() float64 {
 		return x.NetSavedPerHour
 	}
 	return 0
+}
+
+func (x *SearchFigures) GetEnded() string {
+	if x != nil {
+		return x.Ended
+	}
+	return ""
 }
 
 type BoundFigures struct {
@@ -9084,7 +9094,7 @@ const file_planner_proto_rawDesc = "" +
 	"\akeepers\x18\x19 \x01(\x04R\akeepers\x126\n" +
 	"\fkept_most_by\x18\x1a \x03(\v2\x14.ebb.v1alpha1.KeeperR\n" +
 	"keptMostByB\x11\n" +
-	"\x0f_saved_per_hour\"\xae\x02\n" +
+	"\x0f_saved_per_hour\"\xc4\x02\n" +
 	"\rSearchFigures\x12,\n" +
 	"\x12first_plan_removed\x18\x01 \x01(\x04R\x10firstPlanRemoved\x12\x1e\n" +
 	"\n" +
@@ -9092,7 +9102,8 @@ const file_planner_proto_rawDesc = "" +
 	"iterations\x12(\n" +
 	"\rmax_evictions\x18\x03 \x01(\x04H\x00R\fmaxEvictions\x88\x01\x01\x12D\n" +
 	"\x1dfirst_plan_net_saved_per_hour\x18\x04 \x01(\x01H\x01R\x18firstPlanNetSavedPerHour\x88\x01\x01\x12+\n" +
-	"\x12net_saved_per_hour\x18\x05 \x01(\x01R\x0fnetSavedPerHourB\x10\n" +
+	"\x12net_saved_per_hour\x18\x05 \x01(\x01R\x0fnetSavedPerHour\x12\x14\n" +
+	"\x05ended\x18\x06 \x01(\tR\x05endedB\x10\n" +
 	"\x0e_max_evictionsB \n" +
 	"\x1e_first_plan_net_saved_per_hour\"q\n" +
 	"\fBoundFigures\x12\x18\n" +
