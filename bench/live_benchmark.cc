@@ -19,6 +19,7 @@
 #include "bench/workloads.h"
 #include "engine/pass/planner.h"
 #include "engine/scale_down/round.h"
+#include "engine/stable_planner.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/live/change_batch.h"
@@ -408,6 +409,43 @@ void ReplaceAndPlan(State& state, const std::string& workload) {
   state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
 }
 
+// Replaces 1% of the pods, then makes a stable plan, which is verified whole and compared with the
+// greedy plan each tenth time.
+void ReplaceAndKeepPlan(State& state, const std::string& workload) {
+  constexpr int kPlansBefore = 30;
+  Churn churn;
+  if (absl::Status s = churn.Start(workload); !s.ok()) {
+    return state.SkipWithError(s.ToString().c_str());
+  }
+  LiveSnapshot& live = churn.live();
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].target_size = static_cast<int64_t>(live.Snapshot().alive().Count());
+  groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
+  StablePlanner planner;
+  PlanRequest request;
+  request.pass.now_s = int64_t{1} << 31;
+  request.verify = false;
+  Timings timings;
+  double kept = 0;
+  double removes = 0;
+  const auto plan = [&](const std::vector<Change>& changes) {
+    return timings.Time([&] {
+      benchmark::DoNotOptimize(live.Take(changes));
+      const StablePlan made = planner.Make(live.Snapshot(), groups, request).value();
+      kept += static_cast<double>(made.kept);
+      removes += static_cast<double>(made.made->plan.remove.size());
+    });
+  };
+  for (int r = 0; r < kPlansBefore; ++r) plan(churn.Next(churn.pods() / 100));
+  timings = Timings();
+  kept = removes = 0;
+  for (auto _ : state) state.SetIterationTime(plan(churn.Next(churn.pods() / 100)));
+  timings.Report(state);
+  state.counters["removes"] = benchmark::Counter(removes, benchmark::Counter::kAvgIterations);
+  state.counters["kept_share"] = removes == 0 ? 0 : kept / removes;
+}
+
 }  // namespace
 
 void RegisterLiveRows() {
@@ -425,6 +463,7 @@ void RegisterLiveRows() {
     add("Churn", workload, ReplacePods)->UseManualTime();
     add("ChurnAndPass", workload, ReplaceAndPlan);
     add("ChurnAndRound", workload, ReplaceAndRound)->UseManualTime()->Iterations(300);
+    add("ChurnAndStablePlan", workload, ReplaceAndKeepPlan)->UseManualTime()->Iterations(100);
   }
   for (const std::string workload : {"company:1000", "company:5000"}) {
     for (const auto& [name, what] :

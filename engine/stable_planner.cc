@@ -40,28 +40,30 @@ NodeSet DestinationsWithout(const ClusterSnapshot& snapshot, const PlanRequest& 
   return destinations;
 }
 
-// The last place of each pod that moves.
-absl::flat_hash_map<PodId, NodeId> LastPlaces(const Plan& plan) {
-  absl::flat_hash_map<PodId, NodeId> last;
-  for (const RemovableNode& removal : plan.remove) {
-    for (const Move& move : removal.moves) last[move.pod] = move.to;
-  }
-  return last;
-}
-
 uint64_t Mix(uint64_t hash, uint64_t value) {
   // The multiplier of SplitMix64's increment: odd, with well-spread bits.
   return (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
 }
 
-// A hash of where a removed node's pods go.  `catalog` gives names, which outlive ids.
-uint64_t HashOfPlaces(const Catalog& catalog, const RemovableNode& removal) {
-  uint64_t hash = removal.moves.size();
+// A hash of where the pods that ran on a removed node end.  By names, which outlive ids.
+uint64_t HashOfPlaces(const ClusterSnapshot& snapshot, const Planner& passes,
+                      const RemovableNode& removal) {
+  const Catalog& catalog = snapshot.catalog();
+  uint64_t hash = 0;
   for (const Move& move : removal.moves) {
+    if (snapshot.NodeOf(move.pod) != removal.node) continue;  // It came from a removed node.
+    const NodeId last = passes.Hint(move.pod);
     // Pods of one node may be placed in another order than before: the sum does not depend on it.
-    hash += Mix(Mix(Index(catalog.pod(move.pod).key), Index(catalog.node(move.to).name)), 1);
+    hash += Mix(Mix(Index(catalog.pod(move.pod).key), Index(catalog.node(last).name)), 1);
   }
   return hash;
+}
+
+// What a pass of the request depends on, with the request's candidates.
+PassInput QuestionOf(const PlanRequest& request) {
+  PassInput question = request.pass;
+  if (request.candidates != nullptr) question.candidates = *request.candidates;
+  return question;
 }
 
 bool IsDue(uint32_t every, uint64_t plan) { return every != 0 && plan % every == 0; }
@@ -93,15 +95,41 @@ void StablePlanner::Forget() {
   symbols_.reset();
   last_.clear();
   kept_.clear();
+  question_.reset();
+  answer_.reset();
 }
 
 absl::StatusOr<StablePlan> StablePlanner::Make(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                                const PlanRequest& request) {
   EBB_CHECK(request.first.empty() && request.passes == nullptr && request.suggestions.empty());
-  return BesideDeletions(snapshot, request,
-                         [&](ClusterSnapshot& beside, const PlanRequest& prepared) {
-                           return MakeBeside(beside, groups, prepared);
-                         });
+  if (std::optional<StablePlan> same = SameAsLast(snapshot, groups, request)) return *same;
+  question_.reset();
+  absl::StatusOr<StablePlan> plan =
+      BesideDeletions(snapshot, request, [&](ClusterSnapshot& beside, const PlanRequest& prepared) {
+        return MakeBeside(beside, groups, prepared);
+      });
+  if (!plan.ok()) return plan;
+  question_.emplace(snapshot, snapshot.StateId(), groups, request.planner, QuestionOf(request),
+                    std::vector<bool>(), Plan(), /*ineligible=*/0);
+  answer_ = *plan;
+  return plan;
+}
+
+std::optional<StablePlan> StablePlanner::SameAsLast(ClusterSnapshot& snapshot,
+                                                    const NodeGroups& groups,
+                                                    const PlanRequest& request) {
+  if (!question_ || !asked_ || AskedOf(request) != *asked_ ||
+      symbols_ != snapshot.catalog().shared_symbols() ||
+      !question_->HasSameInput(snapshot.StateId(), groups, QuestionOf(request)) ||
+      (request.verify && !answer_->verified)) {
+    return std::nullopt;
+  }
+  StablePlan same = *answer_;
+  same.origin = StableOrigin::kKept;
+  same.kept = same.unchanged = same.made->plan.remove.size();
+  same.changes.clear();
+  same.greedy_removes.reset();
+  return same;
 }
 
 void StablePlanner::NewPasses(const PlannerOptions& options) {
@@ -128,15 +156,18 @@ void StablePlanner::Follow(const std::shared_ptr<Symbols>& symbols) {
   symbols_ = symbols;
 }
 
+StablePlanner::Asked StablePlanner::AskedOf(const PlanRequest& request) {
+  return {.planner = request.planner,
+          .order = request.order,
+          .pod_order = request.pass.pod_order,
+          .unneeded_limit = request.pass.unneeded_limit,
+          .max_workload_share = request.pass.max_workload_share};
+}
+
 StableOrigin StablePlanner::Begin(const ClusterSnapshot& snapshot, const PlanRequest& request,
                                   std::vector<NodeId>& first) const {
   if (!asked_) return StableOrigin::kFirst;
-  const Asked asked{.planner = request.planner,
-                    .order = request.order,
-                    .pod_order = request.pass.pod_order,
-                    .unneeded_limit = request.pass.unneeded_limit,
-                    .max_workload_share = request.pass.max_workload_share};
-  if (asked != *asked_) return StableOrigin::kOptions;
+  if (AskedOf(request) != *asked_) return StableOrigin::kOptions;
   if (request.pass.now_s < now_s_) return StableOrigin::kTime;
   const Catalog& catalog = snapshot.catalog();
   for (const Removal& removal : last_) {
@@ -170,42 +201,41 @@ absl::StatusOr<StablePlan> StablePlanner::MakeBeside(ClusterSnapshot& snapshot,
   }
   absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, asked);
   if (!made.ok()) return made.status();
-  plan.made = *std::move(made);
   ++plans_;
   if (plan.origin == StableOrigin::kKept && IsDue(options_.greedy_every, plans_)) {
-    if (absl::Status s = TryGreedy(snapshot, groups, request, plan); !s.ok()) return s;
+    if (absl::Status s = TryGreedy(snapshot, groups, request, *made, plan); !s.ok()) return s;
   }
   if (request.verify || IsDue(options_.verify_every, plans_)) {
     if (!plan.destinations) asked.pass.destinations = request.pass.destinations;
-    if (absl::Status s = VerifyOrCut(snapshot, groups, asked, plan.made); !s.ok()) return s;
+    if (absl::Status s = VerifyOrCut(snapshot, groups, asked, *made); !s.ok()) return s;
     plan.verified = true;
   }
-  Note(snapshot, request, plan);
+  Note(snapshot, request, *made, plan);
+  plan.made = std::make_shared<const PlanResult>(*std::move(made));
   return plan;
 }
 
 absl::Status StablePlanner::TryGreedy(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      const PlanRequest& request, StablePlan& plan) {
+                                      const PlanRequest& request, PlanResult& made,
+                                      StablePlan& plan) {
   PlanRequest beside = request;
   beside.verify = false;
   beside.on_passes_done = nullptr;
   absl::StatusOr<PlanResult> greedy = MakePlan(snapshot, groups, beside);
   if (!greedy.ok()) return greedy.status();
   plan.greedy_removes = greedy->plan.remove.size();
-  const double needed = static_cast<double>(plan.made.plan.remove.size()) * (1 + options_.margin);
+  const double needed = static_cast<double>(made.plan.remove.size()) * (1 + options_.margin);
   if (static_cast<double>(*plan.greedy_removes) <= needed) return absl::OkStatus();
-  plan.made = *std::move(greedy);
+  made = *std::move(greedy);
   plan.origin = StableOrigin::kGreedy;
   plan.destinations.reset();
   NewPasses(request.planner);
-  std::vector<Move> places;
-  for (const auto& [pod, node] : LastPlaces(plan.made.plan)) places.push_back({pod, node});
-  passes_->Suggest(snapshot, places);
+  passes_->Adopt(snapshot, made.plan);
   return absl::OkStatus();
 }
 
 void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& request,
-                         StablePlan& plan) {
+                         const PlanResult& made, StablePlan& plan) {
   const Catalog& catalog = snapshot.catalog();
   const bool is_continued =
       plan.origin == StableOrigin::kKept || plan.origin == StableOrigin::kGreedy;
@@ -214,10 +244,10 @@ void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& req
     for (const Removal& removal : last_) before.emplace(removal.node, removal.places);
   }
   std::vector<Removal> removals;
-  removals.reserve(plan.made.plan.remove.size());
-  for (const RemovableNode& removal : plan.made.plan.remove) {
+  removals.reserve(made.plan.remove.size());
+  for (const RemovableNode& removal : made.plan.remove) {
     const NodeInfo& node = catalog.node(removal.node);
-    removals.push_back({node.name, node.uid, HashOfPlaces(catalog, removal)});
+    removals.push_back({node.name, node.uid, HashOfPlaces(snapshot, *passes_, removal)});
     const auto it = before.find(node.name);
     if (it != before.end()) {
       ++plan.kept;
@@ -239,10 +269,10 @@ void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& req
   const auto note_kept = [&](const UnremovableNode& kept) {
     keeps.emplace(catalog.node(kept.node).name, &kept);
   };
-  std::ranges::for_each(plan.made.excluded, note_kept);
-  std::ranges::for_each(plan.made.plan.keep, note_kept);
+  std::ranges::for_each(made.excluded, note_kept);
+  std::ranges::for_each(made.plan.keep, note_kept);
   NodeSet skipped(catalog.nodes());
-  for (const NodeId node : plan.made.plan.skipped) skipped.Insert(node);
+  for (const NodeId node : made.plan.skipped) skipped.Insert(node);
   for (const Removal& removal : last_) {
     if (!before.contains(removal.node)) continue;
     StableChange change{.name = std::string(symbols_->Text(removal.node))};
@@ -264,11 +294,7 @@ void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& req
   for (const auto& [name, kept] : keeps) kept_[name] = {kept->reason, kept->blocking_reason};
   last_ = std::move(removals);
   now_s_ = request.pass.now_s;
-  asked_ = Asked{.planner = request.planner,
-                 .order = request.order,
-                 .pod_order = request.pass.pod_order,
-                 .unneeded_limit = request.pass.unneeded_limit,
-                 .max_workload_share = request.pass.max_workload_share};
+  asked_ = AskedOf(request);
 }
 
 }  // namespace ebb

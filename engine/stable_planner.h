@@ -29,7 +29,8 @@
 // cluster that has not changed gives the same plan.
 //
 // Errors:    those of MakePlan; then the last plan stays.
-// Cost:      that of MakePlan with hints; every `greedy_every` plans, MakePlan more.  Every
+// Cost:      O(nodes) if nothing has changed.  Otherwise that of MakePlan with hints; every
+// `greedy_every` plans, MakePlan more.  Every
 //            `verify_every` plans the plan is verified whole (verify.h).
 // Ownership: keeps the catalog and the Symbols of the last plan alive.
 // Threads:   not thread-safe.
@@ -49,6 +50,7 @@
 #include "absl/status/statusor.h"
 #include "engine/make_plan.h"
 #include "engine/pass/planner.h"
+#include "engine/pass/settled_pass.h"
 #include "engine/plan/node_groups.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/plan_request.h"
@@ -95,7 +97,7 @@ struct StableChange {
 };
 
 struct StablePlan {
-  PlanResult made;
+  std::shared_ptr<const PlanResult> made;  // Shared with the planner, which never changes it.
   StableOrigin origin = StableOrigin::kFirst;
   // Nodes of the last plan that this plan removes too; and how many of them with all pods on the
   // same destinations as before.
@@ -150,6 +152,10 @@ class StablePlanner {
     bool operator==(const Asked&) const = default;
   };
 
+  static Asked AskedOf(const PlanRequest& request);
+  // The last plan once more, if nothing has changed since that a plan depends on.
+  std::optional<StablePlan> SameAsLast(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                       const PlanRequest& request);
   absl::StatusOr<StablePlan> MakeBeside(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                         const PlanRequest& request);
   // How the next plan begins.  Fills `first` with the nodes of the last plan that are still there.
@@ -159,9 +165,10 @@ class StablePlanner {
   void Follow(const std::shared_ptr<Symbols>& symbols);
   // Makes the greedy plan beside; if it is better by more than the margin, it replaces `plan`.
   absl::Status TryGreedy(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                         const PlanRequest& request, StablePlan& plan);
+                         const PlanRequest& request, PlanResult& made, StablePlan& plan);
   // Describes how the plan differs from the last one, and keeps it as the last one.
-  void Note(const ClusterSnapshot& snapshot, const PlanRequest& request, StablePlan& plan);
+  void Note(const ClusterSnapshot& snapshot, const PlanRequest& request, const PlanResult& made,
+            StablePlan& plan);
   void NewPasses(const PlannerOptions& options);
 
   StableOptions options_;
@@ -172,6 +179,9 @@ class StablePlanner {
   int64_t now_s_ = 0;
   std::vector<Removal> last_;
   absl::flat_hash_map<TextId, Verdict> kept_;  // By name: the nodes that the last plan kept.
+  // The last answer, and the question that it answers; the question's plan is empty.
+  std::optional<SettledPass> question_;
+  std::optional<StablePlan> answer_;
 };
 
 }  // namespace ebb

@@ -519,6 +519,14 @@ void Planner::Suggest(const ClusterSnapshot& snapshot, std::span<const Move> pla
   for (const Move& place : places) memory.hints.Set(place.pod, place.to);
 }
 
+void Planner::Adopt(const ClusterSnapshot& snapshot, const Plan& plan) {
+  // In the order of the plan, so that the last place of a pod that moves again counts.
+  for (const RemovableNode& removal : plan.remove) {
+    Suggest(snapshot, removal.moves);
+    memory_->unremovable.erase(snapshot.catalog().node(removal.node).name);
+  }
+}
+
 uint64_t Planner::repeated_passes() const { return memory_->repeated; }
 
 NodeId Planner::Hint(PodId pod) const {
