@@ -548,7 +548,7 @@ void AddOwnRows(int64_t& eviction_ttl_s, DisplacedPods& displaced_pods, SkippedT
 void AddRows(StableRounds& options, Rows& rows) {
   auto& [on, margin, greedy_every] = options;
   rows.Switch("on", on,
-              {.flag = {.name = "stable",
+              {.flag = {.name = "stable-rounds",
                         .help = "Keep what was found: nodes that may go are tried first, with the "
                                 "places that their pods had [true in ebb run]",
                         .group = kRounds,
@@ -558,7 +558,7 @@ void AddRows(StableRounds& options, Rows& rows) {
                           "places; the default of `ebb run`"});
   rows.Fraction(
       "margin", margin,
-      {.flag = {.name = "stable-margin",
+      {.flag = {.name = "stable-rounds-margin",
                 .help = "A plan in the autoscaler's order replaces what is kept if it "
                         "removes more than this share more nodes",
                 .group = kRounds,
@@ -567,7 +567,7 @@ void AddRows(StableRounds& options, Rows& rows) {
        .decides = "how many more nodes, as a share, a plan in the autoscaler's order must "
                   "remove to replace what is kept"});
   rows.Count("greedyEvery", greedy_every,
-             {.flag = {.name = "stable-greedy-every",
+             {.flag = {.name = "stable-rounds-greedy-every",
                        .help = "Rounds between two such plans; 0: none is made",
                        .group = kRounds,
                        .place = 15},

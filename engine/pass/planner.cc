@@ -523,8 +523,12 @@ void Planner::Adopt(const ClusterSnapshot& snapshot, const Plan& plan) {
   // In the order of the plan, so that the last place of a pod that moves again counts.
   for (const RemovableNode& removal : plan.remove) {
     Suggest(snapshot, removal.moves);
-    memory_->unremovable.erase(snapshot.catalog().node(removal.node).name);
+    TryAgain(snapshot.catalog(), removal.node);
   }
+}
+
+void Planner::TryAgain(const Catalog& catalog, NodeId node) {
+  memory_->unremovable.erase(catalog.node(node).name);
 }
 
 uint64_t Planner::repeated_passes() const { return memory_->repeated; }

@@ -73,6 +73,9 @@ class Planner {
   // unremovable.
   void Adopt(const ClusterSnapshot& snapshot, const Plan& plan);
 
+  // Forgets that the node could not be removed: the next pass tries it.
+  void TryAgain(const Catalog& catalog, NodeId node);
+
   // How many passes returned the previous plan again because nothing had changed that a pass
   // depends on.  Such a pass only compares its input (settled_pass.h).
   [[nodiscard]] uint64_t repeated_passes() const;

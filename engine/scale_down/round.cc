@@ -280,20 +280,33 @@ class RoundRun {
     if (options_.verify == VerifyPlans::kAlways && !PlanIsRight()) return;
     const std::vector<TextId> unneeded_before = UnneededNames();
     if (options_.stable.on) NoteNewlyUnneeded();
+    const std::optional<NodeSet> waiting = WaitingForBudgets();
     state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer,
-                          options_.returned_node);
+                          options_.returned_node, waiting ? &*waiting : nullptr);
     NoteLostTimers(unneeded_before);
     NoteSkipped();
     CountDisplaced();
     if (result_.status != ScaleDownStatus::kNoRoomForPods) ChooseWhatGoes();
   }
 
-  // The names of the nodes that the last round found unneeded, in unspecified order.
+  // With StableRounds: the nodes that only a PodDisruptionBudget keeps for now.  Such a budget says
+  // how many pods may be disrupted at this moment, not that the node is needed.  While other nodes
+  // drain, their pods use it up.
+  [[nodiscard]] std::optional<NodeSet> WaitingForBudgets() const {
+    if (!options_.stable.on) return std::nullopt;
+    NodeSet waiting(catalog_.nodes());
+    for (const UnremovableNode& kept : result_.plan.keep) {
+      const BlockingPodReason why =
+          kept.before ? kept.before->blocking_reason : kept.blocking_reason;
+      if (why == BlockingPodReason::kNotEnoughPdb) waiting.Insert(kept.node);
+    }
+    return waiting;
+  }
+
+  // The names of the nodes with a timer before this round, in unspecified order.
   [[nodiscard]] std::vector<TextId> UnneededNames() const {
     std::vector<TextId> names;
-    state_.timers_.ForEach([&](TextId name, TextId /*uid*/) {
-      if (state_.timers_.Since(name)) names.push_back(name);
-    });
+    state_.timers_.ForEach([&](TextId name, TextId /*uid*/) { names.push_back(name); });
     return names;
   }
 
@@ -301,7 +314,7 @@ class RoundRun {
   void NoteNewlyUnneeded() {
     for (const RemovableNode& removal : result_.plan.remove) {
       const TextId name = catalog_.node(removal.node).name;
-      if (state_.timers_.Since(name)) continue;
+      if (state_.timers_.SinceOrWaiting(name)) continue;
       UnneededChange& change = result_.changes.emplace_back();
       change.node = removal.node;
       change.unneeded = true;
@@ -326,7 +339,7 @@ class RoundRun {
     for (const TextId name : before) {
       const NodeId node = catalog_.FindNode(name);
       if (node != kNoNode && snapshot_.Contains(node) && !in_deletion_.Contains(node) &&
-          !leaving_.Contains(node) && !state_.timers_.Since(name)) {
+          !leaving_.Contains(node) && !state_.timers_.SinceOrWaiting(name)) {
         lost.push_back(node);
       }
     }
@@ -398,9 +411,10 @@ class RoundRun {
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeGroup* const group = groups_.Find(node);
       if (group == nullptr || !MayShrink(*group)) return;
-      const auto since_s = state_.timers_.Since(catalog_.node(node).name);
-      if (since_s && KeepsUnneeded()) {
-        unneeded.emplace_back(*since_s, node);
+      const TextId name = catalog_.node(node).name;
+      const auto since_s = state_.timers_.Since(name);
+      if (const auto kept_s = state_.timers_.SinceOrWaiting(name); kept_s && KeepsUnneeded()) {
+        unneeded.emplace_back(*kept_s, node);
         return;
       }
       nodes.push_back(node);
@@ -421,11 +435,14 @@ class RoundRun {
     return options_.stable.on && input_.candidates == nullptr;
   }
 
-  // Takes the nodes that are unneeded out of the destinations of the pass.
+  // Takes the nodes that are unneeded out of the destinations of the pass.  Each of them is tried
+  // in each round: a budget that kept one may allow more by now.
   void CloseUnneeded() {
     destinations_ = Planned().alive();
     for (const NodeId node : candidates_) {
-      if (state_.timers_.Since(catalog_.node(node).name)) destinations_->Erase(node);
+      if (!state_.timers_.SinceOrWaiting(catalog_.node(node).name)) continue;
+      destinations_->Erase(node);
+      state_.planner_.TryAgain(catalog_, node);
     }
     pass_.destinations = &*destinations_;
   }

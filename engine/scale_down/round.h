@@ -79,8 +79,9 @@ enum class DisplacedPods : uint8_t {
 // Rounds that keep what they found.  The nodes that are unneeded are tried first, those that have
 // been unneeded longest before the others, with the destinations that the last round found, and no
 // pod is placed on them.  So a node leaves the unneeded nodes only if something has changed that
-// concerns it, and its timer goes on.  Has no effect on a round whose input has its own candidates.
-// stable_planner.h has the same for single plans, and says why it is right.
+// concerns it, and its timer goes on.  Its timer also goes on while only a PodDisruptionBudget
+// keeps it, and each round tries it again.  Has no effect on a round whose input has its own
+// candidates. stable_planner.h has the same for single plans, and says why it is right.
 struct StableRounds {
   bool on = false;
   // Each so many rounds, a pass in the autoscaler's order is made beside, and replaces the kept
@@ -218,8 +219,8 @@ struct RoundResult {
   int64_t longest_skipped_s = 0;
   // A summary of plan.keep.
   UnremovableNodes unremovable;
-  // How many nodes that were unneeded have lost their timer, although they are still in the cluster
-  // and are not being deleted.
+  // How many nodes have lost their timer, although they are still in the cluster and are not being
+  // deleted.
   size_t timers_lost = 0;
   // With StableRounds: the nodes that became unneeded, in the order of the plan, then those that
   // were unneeded, in the order of their names.
