@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "engine/deletions_under_way.h"
 
@@ -97,6 +98,7 @@ void StablePlanner::Forget() {
   kept_.clear();
   question_.reset();
   answer_.reset();
+  certificates_.Forget();
 }
 
 absl::StatusOr<StablePlan> StablePlanner::Make(ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -205,14 +207,41 @@ absl::StatusOr<StablePlan> StablePlanner::MakeBeside(ClusterSnapshot& snapshot,
   if (plan.origin == StableOrigin::kKept && IsDue(options_.greedy_every, plans_)) {
     if (absl::Status s = TryGreedy(snapshot, groups, request, *made, plan); !s.ok()) return s;
   }
-  if (request.verify || IsDue(options_.verify_every, plans_)) {
-    if (!plan.destinations) asked.pass.destinations = request.pass.destinations;
-    if (absl::Status s = VerifyOrCut(snapshot, groups, asked, *made); !s.ok()) return s;
-    plan.verified = true;
-  }
+  if (!plan.destinations) asked.pass.destinations = request.pass.destinations;
+  const bool whole = request.verify || IsDue(options_.verify_every, plans_);
+  if (absl::Status s = VerifyMade(snapshot, groups, asked, whole, *made, plan); !s.ok()) return s;
   Note(snapshot, request, *made, plan);
   plan.made = std::make_shared<const PlanResult>(*std::move(made));
   return plan;
+}
+
+absl::Status StablePlanner::VerifyMade(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                       const PlanRequest& asked, bool whole, PlanResult& made,
+                                       StablePlan& plan) {
+  const PassInput input = LastPassInput(asked, made);
+  const absl::StatusOr<CertifiedPart> part =
+      certificates_.Check(snapshot, groups, asked.planner, input, made.plan);
+  if (part.ok()) {
+    plan.not_covered = part->not_covered;
+    plan.held = part->held;
+    plan.checked = part->checked;
+  }
+  if (part.ok() && !plan.not_covered && !whole) return absl::OkStatus();
+  if (!part.ok() && !whole) return part.status();
+  const absl::Status verified = VerifyOrCut(snapshot, groups, asked, made);
+  if (!part.ok() || (!plan.not_covered && !verified.ok())) {
+    certificates_.Forget();
+    if (part.ok() == verified.ok()) return verified;
+    return absl::InternalError(
+        absl::StrCat("certificates and the verification of the whole plan disagree; certificates: ",
+                     part.ok() ? "accepted" : part.status().message(),
+                     "; verification: ", verified.ok() ? "accepted" : verified.message()));
+  }
+  if (!verified.ok()) return verified;
+  plan.verified = true;
+  const bool time_is_up = asked.verification_ends != nullptr && asked.verification_ends->Expired();
+  if (!plan.not_covered || time_is_up) return absl::OkStatus();
+  return certificates_.Certify(snapshot, groups, asked.planner, input, made.plan);
 }
 
 absl::Status StablePlanner::TryGreedy(ClusterSnapshot& snapshot, const NodeGroups& groups,

@@ -31,7 +31,8 @@
 // Errors:    those of MakePlan; then the last plan stays.
 // Cost:      O(nodes) if nothing has changed.  Otherwise that of MakePlan with hints; every
 // `greedy_every` plans, MakePlan more.  Every
-//            `verify_every` plans the plan is verified whole (verify.h).
+//            `verify_every` plans the plan is verified whole (verify.h); others are verified for
+//            the cost of what changed (certified_plan.h), or whole if that is not possible.
 // Ownership: keeps the catalog and the Symbols of the last plan alive.
 // Threads:   not thread-safe.
 
@@ -54,6 +55,7 @@
 #include "engine/plan/node_groups.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/plan_request.h"
+#include "engine/verify/certified_plan.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/node_set.h"
 
@@ -65,7 +67,8 @@ struct StableOptions {
   double margin = 0.02;
   // The greedy plan is made beside each so many plans; 1: beside each; 0: never.
   uint32_t greedy_every = 10;
-  // Each so many plans are verified whole; 1: each; 0: only if PlanRequest::verify asks for it.
+  // Each so many plans are verified whole; 1: each; 0: only if PlanRequest::verify asks for it, or
+  // if certificates do not cover what changed.
   uint32_t verify_every = 10;
 
   bool operator==(const StableOptions&) const = default;
@@ -109,6 +112,12 @@ struct StablePlan {
   // How many nodes the greedy plan removes, if it was made beside.
   std::optional<size_t> greedy_removes;
   bool verified = false;  // The plan was verified whole.
+  // Removals whose certificates held, and removals that were checked again, if certificates covered
+  // what changed.  A plan that was verified whole too passed both, or it would be an error.
+  size_t held = 0;
+  size_t checked = 0;
+  // Why certificates did not cover the plan, so that it was verified whole.
+  std::optional<NotCovered> not_covered;
   // The destinations of the passes; absent: those of the request.  They do not contain the nodes
   // that the last plan removed.
   std::optional<NodeSet> destinations;
@@ -170,6 +179,9 @@ class StablePlanner {
   void Note(const ClusterSnapshot& snapshot, const PlanRequest& request, const PlanResult& made,
             StablePlan& plan);
   void NewPasses(const PlannerOptions& options);
+  // Verifies the plan: by certificates, and whole if `whole` or if they do not cover it.
+  absl::Status VerifyMade(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                          const PlanRequest& asked, bool whole, PlanResult& made, StablePlan& plan);
 
   StableOptions options_;
   uint64_t plans_ = 0;  // Plans made so far.
@@ -182,6 +194,7 @@ class StablePlanner {
   // The last answer, and the question that it answers; the question's plan is empty.
   std::optional<SettledPass> question_;
   std::optional<StablePlan> answer_;
+  PlanCertificates certificates_;  // Of the last plan's removals.
 };
 
 }  // namespace ebb
