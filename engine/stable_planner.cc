@@ -80,6 +80,8 @@ std::string_view ToString(StableOrigin origin) {
       return "otherOptions";
     case StableOrigin::kTime:
       return "timeWentBack";
+    case StableOrigin::kMissed:
+      return "changesMissed";
     case StableOrigin::kOtherCluster:
       return "otherCluster";
   }
@@ -87,7 +89,8 @@ std::string_view ToString(StableOrigin origin) {
   return "";
 }
 
-void StablePlanner::Forget() {
+void StablePlanner::Forget(StableOrigin why) {
+  if (asked_) without_last_ = why;
   asked_.reset();
   passes_.reset();
   symbols_.reset();
@@ -130,7 +133,7 @@ void StablePlanner::Follow(const std::shared_ptr<Symbols>& symbols) {
 
 StableOrigin StablePlanner::Begin(const ClusterSnapshot& snapshot, const PlanRequest& request,
                                   std::vector<NodeId>& first) const {
-  if (!asked_) return StableOrigin::kFirst;
+  if (!asked_) return without_last_;
   const Asked asked{.planner = request.planner,
                     .order = request.order,
                     .pod_order = request.pass.pod_order,
