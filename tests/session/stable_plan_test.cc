@@ -253,7 +253,7 @@ TEST_F(StablePlanTest, WrongQuestionsAreRefused) {
 class Copy {
  public:
   void Apply(const wire::PlanReply& reply) {
-    if (reply.whole()) plan_.clear(), kept_.clear(), uses_.clear();
+    if (reply.whole()) *this = Copy();
     std::vector<std::string> dropped(reply.gone_nodes().begin(), reply.gone_nodes().end());
     for (const auto& removal : reply.data().removes()) dropped.push_back(removal.node());
     for (const auto& kept : reply.data().keeps()) dropped.push_back(kept.node());
