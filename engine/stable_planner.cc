@@ -83,6 +83,8 @@ std::string_view ToString(StableOrigin origin) {
       return "otherOptions";
     case StableOrigin::kTime:
       return "timeWentBack";
+    case StableOrigin::kMissed:
+      return "changesMissed";
     case StableOrigin::kOtherCluster:
       return "otherCluster";
   }
@@ -90,7 +92,8 @@ std::string_view ToString(StableOrigin origin) {
   return "";
 }
 
-void StablePlanner::Forget() {
+void StablePlanner::Forget(StableOrigin why) {
+  if (asked_) without_last_ = why;
   asked_.reset();
   passes_.reset();
   symbols_.reset();
@@ -168,7 +171,7 @@ StablePlanner::Asked StablePlanner::AskedOf(const PlanRequest& request) {
 
 StableOrigin StablePlanner::Begin(const ClusterSnapshot& snapshot, const PlanRequest& request,
                                   std::vector<NodeId>& first) const {
-  if (!asked_) return StableOrigin::kFirst;
+  if (!asked_) return without_last_;
   if (AskedOf(request) != *asked_) return StableOrigin::kOptions;
   if (request.pass.now_s < now_s_) return StableOrigin::kTime;
   const Catalog& catalog = snapshot.catalog();

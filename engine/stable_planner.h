@@ -81,9 +81,11 @@ enum class StableOrigin : uint8_t {
   kGreedy,        // The greedy plan was better by more than the margin.
   kOptions,       // The request has other options than the last one.
   kTime,          // The time is before that of the last plan.
-  kOtherCluster,  // No node of the last plan is in the cluster.
+  kMissed,        // Changes since the last plan may have been missed.
+  kOtherCluster,  // No node of the last plan is in the cluster, or the cluster was replaced.
 };
-// "first", "kept", "greedyWasBetter", "otherOptions", "timeWentBack", "otherCluster".
+// "first", "kept", "greedyWasBetter", "otherOptions", "timeWentBack", "changesMissed",
+// "otherCluster".
 std::string_view ToString(StableOrigin origin);
 
 // A node that came into the plan or left it since the last plan.
@@ -133,8 +135,8 @@ class StablePlanner {
   absl::StatusOr<StablePlan> Make(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const PlanRequest& request);
 
-  // Forgets the last plan, as if none had been made: the cluster was replaced.
-  void Forget();
+  // Forgets the last plan, if there is one.  `why` is the origin of the next plan.
+  void Forget(StableOrigin why = StableOrigin::kFirst);
 
   [[nodiscard]] const StableOptions& options() const { return options_; }
   void SetOptions(const StableOptions& options) { options_ = options; }
@@ -184,7 +186,8 @@ class StablePlanner {
                           const PlanRequest& asked, bool whole, PlanResult& made, StablePlan& plan);
 
   StableOptions options_;
-  uint64_t plans_ = 0;  // Plans made so far.
+  uint64_t plans_ = 0;                                // Plans made so far.
+  StableOrigin without_last_ = StableOrigin::kFirst;  // The origin of a plan without a last one.
   std::shared_ptr<Symbols> symbols_;
   std::unique_ptr<Planner> passes_;  // Its hints are the last plan's destinations.
   std::optional<Asked> asked_;       // Absent: no plan was made yet.
