@@ -46,16 +46,16 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
 }
 
-// A hash of where the pods that ran on a removed node end.  By ids, because the names of all pods
-// that move are spread over memory.
+// A hash of where the pods that ran on a removed node end.  By names, which outlive ids.
 uint64_t HashOfPlaces(const ClusterSnapshot& snapshot, const Planner& passes,
                       const RemovableNode& removal) {
+  const Catalog& catalog = snapshot.catalog();
   uint64_t hash = 0;
   for (const Move& move : removal.moves) {
     if (snapshot.NodeOf(move.pod) != removal.node) continue;  // It came from a removed node.
     const NodeId last = passes.Hint(move.pod);
     // Pods of one node may be placed in another order than before: the sum does not depend on it.
-    hash += Mix(Mix(Index(move.pod), Index(last)), 1);
+    hash += Mix(Mix(Index(catalog.pod(move.pod).key), Index(catalog.node(last).name)), 1);
   }
   return hash;
 }

@@ -105,7 +105,7 @@ struct StablePlan {
   std::shared_ptr<const PlanResult> made;  // Shared with the planner, which never changes it.
   StableOrigin origin = StableOrigin::kFirst;
   // Nodes of the last plan that this plan removes too; and how many of them with all pods on the
-  // same destinations as before.  Ids decide that, so it is 0 after the cluster was built again.
+  // same destinations as before.
   size_t kept = 0;
   size_t unchanged = 0;
   // First nodes that came, in the order of the plan, then nodes that left, in the last plan's.
@@ -147,7 +147,7 @@ class StablePlanner {
   struct Removal {
     TextId node;
     TextId uid;
-    uint64_t places;  // A hash of its pods and their destinations, by id.
+    uint64_t places;  // A hash of its pods and their destinations, by name.
   };
   struct Verdict {
     UnremovableReason reason;

@@ -525,6 +525,8 @@ void Planner::Adopt(const ClusterSnapshot& snapshot, const Plan& plan) {
     Suggest(snapshot, removal.moves);
     TryAgain(snapshot.catalog(), removal.node);
   }
+  // As after a pass, so that a planner that restores the memory has the same hints.
+  memory_->hints.DropOld();
 }
 
 void Planner::TryAgain(const Catalog& catalog, NodeId node) {
