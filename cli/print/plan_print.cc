@@ -79,7 +79,7 @@ std::string Summary(const wire::PlanReply& reply) {
 
 std::string TookText(const wire::PlanReply& reply) {
   if (reply.has_stable() && !reply.stable().verified()) {
-    return fmt::format("Planned in {}; --stable-verify-every verifies other plans whole",
+    return fmt::format("Planned in {}, not verified as a whole (--stable-verify-every)",
                        Took(reply.pass_seconds()));
   }
   return reply.verify_seconds() == 0  // A round verifies its plan itself.

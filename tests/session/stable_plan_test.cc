@@ -367,6 +367,34 @@ TEST_F(SinceVersionTest, AVersionThatIsNotRememberedGivesTheWholePlan) {
   EXPECT_EQ(Entries(reply), 3);
 }
 
+TEST_F(SinceVersionTest, AWatchInTheAutoscalersOrderContinuesToo) {
+  PutCluster();
+  SessionQuestions::SentPlan sent;
+  const auto changes = [&] {
+    wire::PlanInput input;
+    input.set_now(kNow);
+    const absl::StatusOr<wire::PlanChange> change = session_->questions().PlanChanges(input, sent);
+    EXPECT_TRUE(change.ok()) << change.status();
+    return change.value_or(wire::PlanChange());
+  };
+  const wire::PlanChange first = changes();
+  EXPECT_TRUE(first.whole());
+  EXPECT_EQ(first.removes_size() + first.keeps_size(), 3);
+  EXPECT_FALSE(first.has_stable());
+  sent = session_->questions().PlanSince(first.plan_version());
+  const wire::PlanChange second = changes();
+  EXPECT_FALSE(second.whole());
+  EXPECT_EQ(second.removes_size() + second.keeps_size() + second.gone_nodes_size(), 0);
+  EXPECT_EQ(second.plan_version(), first.plan_version());
+  Put({PodJson("p", "a", "3500m")});
+  const wire::PlanChange third = changes();
+  EXPECT_FALSE(third.whole());
+  EXPECT_GT(third.removes_size() + third.keeps_size(), 0);
+  Delete("Pod", "default", "p");
+  Delete("Node", "", "a");
+  EXPECT_THAT(changes().gone_nodes(), ElementsAre("a"));
+}
+
 TEST_F(SinceVersionTest, AWatchContinuesWhereItEnded) {
   PutCluster();
   SessionQuestions::SentPlan sent;
