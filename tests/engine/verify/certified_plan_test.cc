@@ -492,11 +492,11 @@ PlanRequest RequestOfWalk() {
 }
 
 #ifdef NDEBUG
-constexpr uint64_t kWalks = 12;
-constexpr int kSteps = 400;
+constexpr uint64_t kWalks = 5;
+constexpr int kSteps = 300;
 #else  // Every attempt of a pass is checked, which takes long.
-constexpr uint64_t kWalks = 3;
-constexpr int kSteps = 100;
+constexpr uint64_t kWalks = 1;
+constexpr int kSteps = 60;
 #endif
 
 // Every kind of mistake must have been found at least once.
