@@ -505,11 +505,16 @@ absl::Status PlanCertificates::Checker::CheckRemoval(const RemovableNode& remova
                                                      size_t position) {
   const NodeId node = removal.node;
   if (!cluster_.Contains(node)) return RefusePlan(rules_.Name(node), " is not in the cluster");
-  const std::vector<PodId>& own = cluster_.PodsOn(node);
-  if (absl::Status s = rules_.CheckEligible(node, own); !s.ok()) return s;
-  pods_ = own;
+  pods_ = cluster_.PodsOn(node);
   const std::vector<Arrival>& came = arrivals_[Index(node)].pods;
-  for (const Arrival& arrival : came) pods_.push_back(arrival.pod);
+  // Pending pods have found their room before eligibility is judged, other pods come later.
+  for (const Arrival& arrival : came) {
+    if (arrival.from == kNoNode) pods_.push_back(arrival.pod);
+  }
+  if (absl::Status s = rules_.CheckEligible(node, pods_); !s.ok()) return s;
+  for (const Arrival& arrival : came) {
+    if (arrival.from != kNoNode) pods_.push_back(arrival.pod);
+  }
 
   Certificate certificate;
   const absl::Status pods = rules_.CheckPods(

@@ -81,7 +81,8 @@ class PlanRules {
 
   // --- Nodes -----------------------------------------------------------------------
 
-  // The node may be removed.  `pods` are the pods that run there before the first removal.
+  // The node may be removed.  `pods` are the pods that are there before the first removal,
+  // pending pods that found room there included.
   absl::Status CheckEligible(NodeId node, std::span<const PodId> pods);
   // No pod may be placed on `to` if something deletes it, it is still being set up, or it is being
   // deleted; `what` begins the message.
