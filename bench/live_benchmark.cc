@@ -20,6 +20,9 @@
 #include "bench/workloads.h"
 #include "engine/pass/planner.h"
 #include "engine/scale_down/round.h"
+#include "engine/stable_planner.h"
+#include "engine/verify/certified_plan.h"
+#include "engine/verify/verify.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/live/change_batch.h"
@@ -423,6 +426,102 @@ void ReplaceAndPlan(State& state, const std::string& workload) {
   state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
 }
 
+// Replaces 1% of the pods, then makes a stable plan, which is verified whole and compared with the
+// greedy plan each tenth time.
+void ReplaceAndKeepPlan(State& state, const std::string& workload) {
+  constexpr int kPlansBefore = 30;
+  Churn churn;
+  if (absl::Status s = churn.Start(workload); !s.ok()) {
+    return state.SkipWithError(s.ToString().c_str());
+  }
+  LiveSnapshot& live = churn.live();
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].target_size = static_cast<int64_t>(live.Snapshot().alive().Count());
+  groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
+  StablePlanner planner;
+  PlanRequest request;
+  request.pass.now_s = int64_t{1} << 31;
+  request.verify = false;
+  Timings timings;
+  double kept = 0;
+  double removes = 0;
+  const auto plan = [&](const std::vector<Change>& changes) {
+    return timings.Time([&] {
+      benchmark::DoNotOptimize(live.Take(changes));
+      const StablePlan made = planner.Make(live.Snapshot(), groups, request).value();
+      kept += static_cast<double>(made.kept);
+      removes += static_cast<double>(made.made->plan.remove.size());
+    });
+  };
+  for (int r = 0; r < kPlansBefore; ++r) plan(churn.Next(churn.pods() / 100));
+  timings = Timings();
+  kept = removes = 0;
+  for (auto _ : state) state.SetIterationTime(plan(churn.Next(churn.pods() / 100)));
+  timings.Report(state);
+  state.counters["removes"] = benchmark::Counter(removes, benchmark::Counter::kAvgIterations);
+  state.counters["kept_share"] = removes == 0 ? 0 : kept / removes;
+}
+
+// Replaces 1% of the pods, makes a stable plan, and verifies it.  The time is that of the
+// certificates (certified_plan.h); the counter `whole_cpu_ms` is that of the whole verifier.
+void ReplaceAndVerify(State& state, const std::string& workload) {
+  constexpr int kPlansBefore = 5;
+  Churn churn;
+  if (absl::Status s = churn.Start(workload); !s.ok()) {
+    return state.SkipWithError(s.ToString().c_str());
+  }
+  LiveSnapshot& live = churn.live();
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].target_size = static_cast<int64_t>(live.Snapshot().alive().Count());
+  groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
+  StablePlanner planner;
+  PlanCertificates certificates;
+  PlanRequest request;
+  request.pass.now_s = int64_t{1} << 31;
+  request.verify = false;
+  Timings timings;
+  double whole_ms = 0;
+  double held = 0;
+  double checked = 0;
+  double not_covered = 0;
+  const auto verify = [&] {
+    if (!live.Take(churn.Next(churn.pods() / 100)).ok()) return 0.0;
+    ClusterSnapshot& snapshot = live.Snapshot();
+    const StablePlan plan = planner.Make(snapshot, groups, request).value();
+    PlanRequest asked = request;
+    if (plan.destinations) asked.pass.destinations = &*plan.destinations;
+    const PassInput input = LastPassInput(asked, *plan.made);
+    CertifiedPart part;
+    const double seconds = timings.Time([&] {
+      part = certificates.Check(snapshot, groups, request.planner, input, plan.made->plan).value();
+    });
+    const double before_ms = ThreadCpuMs();
+    benchmark::DoNotOptimize(Verify(snapshot, groups, request.planner, input, plan.made->plan));
+    whole_ms += ThreadCpuMs() - before_ms;
+    held += static_cast<double>(part.held);
+    checked += static_cast<double>(part.checked);
+    if (part.not_covered) {
+      not_covered += 1;
+      if (!certificates.Certify(snapshot, groups, request.planner, input, plan.made->plan).ok()) {
+        state.SkipWithError("the plan is refused");
+      }
+    }
+    return seconds;
+  };
+  for (int r = 0; r < kPlansBefore; ++r) verify();
+  timings = Timings();
+  whole_ms = held = checked = not_covered = 0;
+  for (auto _ : state) state.SetIterationTime(verify());
+  timings.Report(state);
+  using benchmark::Counter;
+  state.counters["whole_cpu_ms"] = Counter(whole_ms, Counter::kAvgIterations);
+  state.counters["held"] = Counter(held, Counter::kAvgIterations);
+  state.counters["checked"] = Counter(checked, Counter::kAvgIterations);
+  state.counters["not_covered"] = Counter(not_covered, Counter::kAvgIterations);
+}
+
 }  // namespace
 
 void RegisterLiveRows(const std::vector<std::string>& changed) {
@@ -440,6 +539,10 @@ void RegisterLiveRows(const std::vector<std::string>& changed) {
     add("Churn", workload, ReplacePods)->UseManualTime();
     add("ChurnAndPass", workload, ReplaceAndPlan);
     add("ChurnAndRound", workload, ReplaceAndRound)->UseManualTime()->Iterations(300);
+    add("ChurnAndStablePlan", workload, ReplaceAndKeepPlan)->UseManualTime()->Iterations(100);
+  }
+  for (const std::string workload : {"uniform:5000", "mixed:5000", "company:5000"}) {
+    add("ChurnAndCertificates", workload, ReplaceAndVerify)->UseManualTime()->Iterations(40);
   }
   for (const std::string& workload : changed) {
     for (const auto& [name, what] :

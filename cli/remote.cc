@@ -220,6 +220,11 @@ struct PlanAsker {
 
   // Connects, sends the inputs and prepares `input`.  Call it once, before Ask.
   absl::Status Begin() {
+    if (command->questions.keeps && !command->inputs.empty()) {
+      return absl::InvalidArgumentError(
+          "--stable: takes no INPUT with --server; it keeps the last plan of a session that a "
+          "feeder keeps up to date, and each INPUT is another cluster");
+    }
     auto connected = PlannerClient::Connect(command->at_server.server);
     if (!connected.ok()) return connected.status();
     client = *std::move(connected);

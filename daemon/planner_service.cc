@@ -575,7 +575,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     if (!taken.ok()) return taken;
     cluster.KeepToCluster(message.cluster_uid(), feeder_);
     if (message.resync_ends()) {
-      const absl::StatusOr<uint64_t> deleted = cluster.EndResync(*resync_);
+      const absl::StatusOr<uint64_t> deleted = cluster.EndResync(*resync_, feeder_);
       resync_.reset();
       if (!deleted.ok()) return deleted.status();
       reply.set_deleted_by_resync(*deleted);
@@ -698,6 +698,7 @@ class PlanSubscription final : public grpc::ServerWriteReactor<wire::PlanChange>
     }
     auto subscriber = std::make_unique<PlanSubscriber>();
     subscriber->input = request.input();
+    subscriber->since_version = request.since_version();
     const uint32_t interval =
         request.min_interval_ms() > 0 ? request.min_interval_ms() : kPlanIntervalMs;
     subscriber->min_interval = std::chrono::milliseconds(interval);

@@ -159,6 +159,7 @@ Clock::time_point SessionThread::SendPlans() {
     std::rotate(due, due + 1, subscribers_.end());
     const std::unique_ptr<PlanSubscriber>& subscriber = subscribers_.back();
     const bool first = subscriber->looked_at == 0;
+    if (first) subscriber->told = session_->questions().PlanSince(subscriber->since_version);
     const bool was_fed = subscriber->told.is_fed;
     subscriber->looked_at = session_->cluster().revision();
     subscriber->next_look = Clock::now() + subscriber->min_interval;

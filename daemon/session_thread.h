@@ -72,6 +72,7 @@ struct PlanSubscriber {
     kGone,
   };
   wire::PlanInput input;
+  std::string since_version;  // As in WatchPlansCall.
   Clock::duration min_interval{};
   std::function<State()> state;
   // Sends a change, the reason why there is no plan (PlanChange.refused), or the status with which

@@ -1,6 +1,8 @@
 #include "engine/make_plan.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "engine/deletions_under_way.h"
@@ -30,7 +32,8 @@
 // Why it is right:
 // - Every pass has a new Planner, which knows only the suggestions of the request.  So equal
 //   candidates give equal decisions, and a pass repeats the decisions of the pass before up to the
-//   first candidate that was taken away.
+//   first candidate that was taken away.  (A planner of the request remembers where the pass before
+//   has put each pod, and tries that first.  So it repeats these decisions too.)
 // - Therefore ExcludeSurplus handles one group only, the first one to go below its minimum.  Up to
 //   that removal the next pass is the same, so the result is what counting during the pass would
 //   give.  What comes later may change, and is judged again.
@@ -234,9 +237,28 @@ void CutToSound(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64
   Cut(snapshot.catalog(), sound, termination, made);
 }
 
-// Returns an error if the plan breaks a rule.  Cuts off what there was no time to verify.
+// Moves the request's `first` candidates to the front.
+void PutFirst(const PlanRequest& request, size_t nodes, std::vector<NodeId>& candidates) {
+  if (request.first.empty()) return;
+  NodeSet rest(nodes);
+  for (const NodeId node : candidates) rest.Insert(node);
+  std::vector<NodeId> ordered;
+  ordered.reserve(candidates.size());
+  for (const NodeId node : request.first) {
+    if (!rest.Contains(node)) continue;
+    ordered.push_back(node);
+    rest.Erase(node);
+  }
+  std::ranges::copy_if(candidates, std::back_inserter(ordered),
+                       [&](NodeId node) { return rest.Contains(node); });
+  candidates = std::move(ordered);
+}
+
+}  // namespace
+
 absl::Status VerifyOrCut(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                         const PlanRequest& request, const PassInput& input, PlanResult& made) {
+                         const PlanRequest& request, PlanResult& made) {
+  const PassInput input = LastPassInput(request, made);
   if (request.verification_ends == nullptr) {
     return Verify(snapshot, groups, request.planner, input, made.plan);
   }
@@ -249,8 +271,6 @@ absl::Status VerifyOrCut(const ClusterSnapshot& snapshot, const NodeGroups& grou
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
              size_t removals, Termination termination, PlanResult& made) {
@@ -280,6 +300,7 @@ absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const Nod
   FindCandidates(snapshot, groups, request, made);
   SortCandidates(snapshot, groups, request.planner, request.order, request.pass.now_s,
                  /*was_unneeded=*/nullptr, made.candidates);
+  PutFirst(request, snapshot.catalog().nodes(), made.candidates);
   made.order = made.candidates;
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, request.pass.now_s);
@@ -289,7 +310,8 @@ absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const Nod
   while (true) {
     input = LastPassInput(request, made);
     input.deadline = request.pass.deadline;
-    Planner planner(request.planner);
+    std::optional<Planner> fresh;
+    Planner& planner = request.passes != nullptr ? *request.passes : fresh.emplace(request.planner);
     planner.Suggest(snapshot, request.suggestions);
     absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
     if (!plan.ok()) return plan.status();
@@ -314,7 +336,7 @@ absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const Nod
   if (request.on_passes_done) request.on_passes_done();
 
   if (request.verify) {
-    if (absl::Status s = VerifyOrCut(snapshot, groups, request, input, made); !s.ok()) return s;
+    if (absl::Status s = VerifyOrCut(snapshot, groups, request, made); !s.ok()) return s;
   }
   return made;
 }

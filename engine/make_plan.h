@@ -67,6 +67,13 @@ void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t 
 // the request and the result.
 PassInput LastPassInput(const PlanRequest& request, const PlanResult& made);
 
+// Verifies the plan as MakePlan does, for a request without `verify`.  If
+// `request.verification_ends` expires first, cuts the plan to what was verified, as CutPlan.
+// REQUIRES: the snapshot is the one of the passes: the request accounts for nodes in deletion.
+// Errors: Internal if the plan breaks a rule, which is a bug of ebb.
+absl::Status VerifyOrCut(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                         const PlanRequest& request, PlanResult& made);
+
 // The snapshot is unchanged when this returns; it must have no open fork.
 // Errors: InvalidArgument if the input fails a check of check_input.h.  Internal if the plan fails
 // its verification, which is a bug of ebb.

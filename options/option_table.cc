@@ -545,10 +545,41 @@ void AddOwnRows(int64_t& eviction_ttl_s, DisplacedPods& displaced_pods, SkippedT
                          "its timer goes on, as in the autoscaler: `keep-timer`"});
 }
 
+void AddRows(StableRounds& options, Rows& rows) {
+  auto& [on, margin, greedy_every] = options;
+  rows.Switch("on", on,
+              {.flag = {.name = "stable-rounds",
+                        .help = "Keep what was found: nodes that may go are tried first, with the "
+                                "places that their pods had [true in ebb run]",
+                        .group = kRounds,
+                        .place = 15},
+               .about = OptionAbout::kRounds,
+               .decides = "nodes that are unneeded are tried first, and their pods keep their "
+                          "places; the default of `ebb run`"});
+  rows.Fraction(
+      "margin", margin,
+      {.flag = {.name = "stable-rounds-margin",
+                .help = "A plan in the autoscaler's order replaces what is kept if it "
+                        "removes more than this share more nodes",
+                .group = kRounds,
+                .place = 15},
+       .about = OptionAbout::kRounds,
+       .decides = "how many more nodes, as a share, a plan in the autoscaler's order must "
+                  "remove to replace what is kept"});
+  rows.Count("greedyEvery", greedy_every,
+             {.flag = {.name = "stable-rounds-greedy-every",
+                       .help = "Rounds between two such plans; 0: none is made",
+                       .group = kRounds,
+                       .place = 15},
+              .about = OptionAbout::kRounds,
+              .decides = "rounds between two plans in the autoscaler's order that are made beside; "
+                         "0: none is made"});
+}
+
 void AddRows(ScaleDownOptions& options, Rows& rows) {
   auto& [planner, deletion, budgets, cooldown, ok_unready_count, max_unready_percentage,
          startup_time_s, clock_jump_max_s, soft_taint_count, candidate_ttl_s, eviction_ttl_s,
-         displaced_pods, skipped_timer, returned_node, verify, unneeded_limit] = options;
+         displaced_pods, skipped_timer, returned_node, verify, unneeded_limit, stable] = options;
   rows.Struct("planner", planner);
   rows.Struct("deletion", deletion);
   rows.Struct("budgets", budgets);
@@ -556,6 +587,7 @@ void AddRows(ScaleDownOptions& options, Rows& rows) {
   AddHealthRows(ok_unready_count, max_unready_percentage, startup_time_s, rows);
   AddClockAndTaintRows(clock_jump_max_s, soft_taint_count, candidate_ttl_s, rows);
   AddOwnRows(eviction_ttl_s, displaced_pods, skipped_timer, returned_node, rows);
+  rows.Struct("stable", stable);
   rows.OneOf("verify", verify, kVerifyPlansWords,
              {.about = OptionAbout::kRounds,
               .decides = "which rounds' plans are verified: `always`, `before-deletion`"});

@@ -81,11 +81,12 @@ PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t e
 class Answering {
  public:
   Answering(const PlanQuery& query, LoadedCluster& cluster, const PlanHooks& hooks,
-            const Parallelism& parallelism)
+            const Parallelism& parallelism, StablePlanner* memory)
       : query_(query),
         cluster_(cluster),
         hooks_(hooks),
         parallelism_(parallelism),
+        memory_(memory),
         answer_(std::make_unique<PlanAnswer>()) {}
 
   absl::StatusOr<std::unique_ptr<PlanAnswer>> Run() {
@@ -96,6 +97,10 @@ class Answering {
     if (absl::Status s = TryOut(); !s.ok()) return s;
     Bound();
     PlanRequest& request = answer_->request;
+    // Reports ask where the plan could have placed pods.  The bound is one of all plans.
+    if (answer_->stable && answer_->stable->destinations) {
+      request.pass.destinations = &*answer_->stable->destinations;
+    }
     request.pass.deadline = nullptr;  // The answer outlives the deadlines and the callback.
     request.verification_ends = nullptr;
     request.on_passes_done = nullptr;
@@ -134,7 +139,9 @@ class Answering {
     const Clock::time_point start = Clock::now();
     Clock::time_point passes_end = start;
     request.on_passes_done = [&] { passes_end = Clock::now(); };
-    absl::Status found = query_.search ? Search(*query_.search) : MakeGreedy();
+    absl::Status found = query_.search   ? Search(*query_.search)
+                         : query_.stable ? Keep(*query_.stable)
+                                         : MakeGreedy();
     answer_->pass_s = SecondsBetween(start, passes_end);
     answer_->verify_s = SecondsSince(passes_end);
     return found;
@@ -145,6 +152,22 @@ class Answering {
         MakePlan(cluster_.snapshot, answer_->groups, answer_->request);
     if (!made.ok()) return made.status();
     answer_->made = *std::move(made);
+    return absl::OkStatus();
+  }
+
+  // Repairs the last plan.
+  absl::Status Keep(const StableQuery& stable) {
+    StablePlanner fresh;
+    StablePlanner& planner = memory_ != nullptr ? *memory_ : fresh;
+    planner.SetOptions({.margin = stable.margin,
+                        .greedy_every = stable.greedy_every,
+                        .verify_every = stable.verify_every});
+    PlanRequest request = answer_->request;
+    request.verify = false;  // The planner verifies as often as its options say.
+    absl::StatusOr<StablePlan> plan = planner.Make(cluster_.snapshot, answer_->groups, request);
+    if (!plan.ok()) return plan.status();
+    answer_->made = *plan->made;
+    answer_->stable = *std::move(plan);
     return absl::OkStatus();
   }
 
@@ -206,6 +229,7 @@ class Answering {
   LoadedCluster& cluster_;
   const PlanHooks& hooks_;
   const Parallelism& parallelism_;
+  StablePlanner* const memory_;  // Null: there is no last plan.
   std::unique_ptr<PlanAnswer> answer_;
   std::optional<Deadlines> deadlines_;
 };
@@ -215,8 +239,9 @@ class Answering {
 absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(const PlanQuery& query,
                                                        LoadedCluster& cluster,
                                                        const PlanHooks& hooks,
-                                                       const Parallelism& parallelism) {
-  return Answering(query, cluster, hooks, parallelism).Run();
+                                                       const Parallelism& parallelism,
+                                                       StablePlanner* memory) {
+  return Answering(query, cluster, hooks, parallelism, memory).Run();
 }
 
 namespace {

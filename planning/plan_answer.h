@@ -9,6 +9,9 @@
 // and computes a bound.  It verifies the plan that it returns, and adds the warnings of
 // plan_warnings.h to the cluster's warnings.
 //
+// A query with `stable` continues the last plan that `memory` holds, and the plan is verified only
+// as often as the query says.
+//
 // The same query and cluster give the same plan at any number of threads, unless a time limit or a
 // hook ends a step.
 //
@@ -33,6 +36,7 @@
 #include "engine/deletions_under_way.h"
 #include "engine/make_plan.h"
 #include "engine/plan/node_groups.h"
+#include "engine/stable_planner.h"
 #include "groups/prices.h"
 #include "planning/plan_hooks.h"
 #include "planning/plan_query.h"
@@ -57,7 +61,10 @@ struct PlanAnswer {
   std::optional<PlanSearch> search;  // Absent: the query asked for no search.
   std::optional<PlanBound> bound;    // Absent: not requested, or there was no time.
   std::optional<PlanTrials> trials;  // Absent: not requested, or there was no time.
-  double pass_s = 0;                 // How long passes and search took, in seconds.
+  // How the plan continues the last one, without its `made`, which is the member above.  Absent:
+  // the query did not ask for a stable plan.
+  std::optional<StablePlan> stable;
+  double pass_s = 0;  // How long passes and search took, in seconds.
   double verify_s = 0;
 
   // The input of reports and explanations.
@@ -70,6 +77,7 @@ struct PlanAnswer {
             .search = search,
             .bound = bound,
             .trials = trials,
+            .stable = stable ? &*stable : nullptr,
             .pass_s = pass_s,
             .verify_s = verify_s};
   }
@@ -81,9 +89,10 @@ struct PlanAnswer {
   std::optional<DeletionsUnderWay> deletions;  // Deletions under way; `request` refers to them.
 };
 
+// `memory`: the last stable plan, for a query with `stable`; null: there is none.
 absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(
     const PlanQuery& query, LoadedCluster& cluster, const PlanHooks& hooks = {},
-    const Parallelism& parallelism = Parallelism::One());
+    const Parallelism& parallelism = Parallelism::One(), StablePlanner* memory = nullptr);
 
 // Makes only a plan, over groups that are already assigned, and restores the snapshot afterwards:
 // for questions that change a cluster many times.  Ignores the query's search, trials, prices,

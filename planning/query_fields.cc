@@ -72,6 +72,16 @@ absl::Status CheckObjective(const SearchQuery& search, bool has_prices, std::str
   return absl::OkStatus();
 }
 
+// A search, and a plan that is shortened, do not continue the last plan.
+absl::Status CheckStable(const PlanQuery& query, std::string_view prefix) {
+  const char* excluded = nullptr;
+  if (query.search) excluded = "search";
+  if (query.trials && query.trials->robust) excluded = "trials.robust";
+  if (excluded == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{0}stable: takes no {0}{1}; a stable plan keeps the last one", prefix, excluded));
+}
+
 }  // namespace
 
 absl::Status CheckRange(std::string_view field, double value, const FieldRange<double>& range) {
@@ -81,7 +91,9 @@ absl::Status CheckRange(std::string_view field, double value, const FieldRange<d
 absl::Status CheckQuery(const PlanQuery& query, std::string_view prefix) {
   FieldChecker checker{std::string(prefix)};
   VisitFields(query, checker);
-  if (!checker.status().ok() || !query.search) return checker.status();
+  if (!checker.status().ok()) return checker.status();
+  if (query.stable) return CheckStable(query, prefix);
+  if (!query.search) return absl::OkStatus();
   return CheckObjective(*query.search, query.prices.has_value(), prefix);
 }
 

@@ -5,7 +5,7 @@
 //
 // Messages are read and written by this table (session/wire_query.h), CheckQuery uses it,
 // and flags take their ranges from it (cli/flags/query_flags.h).  It names every member of
-// PlanQuery and SearchQuery: a new member does not compile until it has its row.
+// PlanQuery, SearchQuery and StableQuery: a new member does not compile until it has its row.
 //
 // These members have no row: the parts that callers read from files and settings, which messages
 // carry in that form (planner, groups, order, prices), and the times, which start with the call
@@ -46,6 +46,8 @@ inline constexpr FieldRange<uint64_t> kEvictionsRange{0, kOptionCountMax};
 inline constexpr FieldRange<uint64_t> kTrialsRange{1, 10'000};
 inline constexpr FieldRange<double> kShareRange{0, 1};
 inline constexpr FieldRange<int64_t> kParallelismRange{0, kOptionCountMax};
+inline constexpr FieldRange<double> kMarginRange{0, 1000};
+inline constexpr FieldRange<uint64_t> kEveryRange{0, kOptionCountMax};  // Counts plans.
 // A share of workloads is above 0; this is the smallest one that a flag accepts.
 inline constexpr double kLeastShareOfFlag = 0.0001;
 
@@ -84,16 +86,25 @@ void VisitFields(Query& trials, Fields& fields) {
   fields.Number("robust", robust, kShareRange);
 }
 
+template <MaybeConst<StableQuery> Query, typename Fields>
+void VisitFields(Query& stable, Fields& fields) {
+  auto& [margin, greedy_every, verify_every] = stable;
+  fields.Number("margin", margin, kMarginRange);
+  fields.Number("greedy_every", greedy_every, kEveryRange);
+  fields.Number("verify_every", verify_every, kEveryRange);
+}
+
 template <MaybeConst<PlanQuery> Query, typename Fields>
 void VisitFields(Query& query, Fields& fields) {
   auto& [planner, groups, now_s, order, candidates, max_scale_down_parallelism, max_workload_share,
-         prices, search, trials, bound, seconds, shares] = query;
+         prices, search, trials, stable, bound, seconds, shares] = query;
   fields.Names("candidates", candidates);
   fields.Number("max_scale_down_parallelism", max_scale_down_parallelism, kParallelismRange);
   fields.Share("max_workload_share", max_workload_share);
   fields.Part("search", search);
   fields.Switch("bound", bound);
   fields.Part("trials", trials);
+  fields.Part("stable", stable);
 }
 
 // --- Checks ---------------------------------------------------------------------------

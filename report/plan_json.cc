@@ -9,8 +9,10 @@
 
 #include "base/figures.h"
 #include "base/rfc3339.h"
+#include "engine/stable_planner.h"
 #include "report/pass_replay.h"
 #include "report/plan_warnings.h"
+#include "report/stable_text.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
 #include "snapshot/import/input_warning.h"
@@ -58,17 +60,18 @@ struct AtTurn {
   std::optional<PlaceTally> tally;         // For the pod that found no place.
 };
 
-// Replays the plan once, visiting the nodes in the order of their turns.
-std::unordered_map<uint32_t, AtTurn> ReplayTurns(const PlanReport& report) {
+// Replays the plan once, visiting the nodes that are wanted in the order of their turns.
+std::unordered_map<uint32_t, AtTurn> ReplayTurns(const PlanReport& report,
+                                                 const std::function<bool(NodeId)>& is_wanted) {
   std::unordered_map<uint32_t, AtTurn> turns;
   if (report.context.made->order.empty()) return turns;  // A round's plan: see PassReplay.
   PassReplay replay(report.context);
   std::vector<UnremovableNode> nodes;
   for (const PlanReport::Removal& removal : report.remove) {
-    nodes.emplace_back().node = removal.node;
+    if (is_wanted(removal.node)) nodes.emplace_back().node = removal.node;
   }
   for (const PlanReport::Kept& kept : report.keep) {
-    if (replay.HadTurn(kept.why)) nodes.push_back(kept.why);
+    if (is_wanted(kept.why.node) && replay.HadTurn(kept.why)) nodes.push_back(kept.why);
   }
   std::ranges::sort(nodes, {}, [&](const auto& why) { return replay.TurnOf(why.node); });
   PlaceTallies tallies;
@@ -151,6 +154,30 @@ Json TrialsJson(const PlanTrials& trials) {
           {"planOrder", figures_json(trials.plan_order)}};
 }
 
+Json StableChangeJson(const Catalog& catalog, const StableChange& change) {
+  Json json = {{"node", change.name}, {"removes", change.removes}};
+  if (change.reason != UnremovableReason::kNoReason) json["reason"] = ToString(change.reason);
+  if (change.blocking_reason != BlockingPodReason::kNoReason) {
+    json["blockingReason"] = ToString(change.blocking_reason);
+  }
+  if (change.pod != kNoPod) json["pod"] = PodNameJson(catalog, change.pod);
+  json["detail"] = StableChangeText(catalog, change);
+  return json;
+}
+
+Json StableJson(const Catalog& catalog, const StablePlan& stable) {
+  Json json = {{"origin", ToString(stable.origin)},
+               {"kept", stable.kept},
+               {"unchanged", stable.unchanged},
+               {"verified", stable.verified},
+               {"changes", Json::array()}};
+  if (stable.greedy_removes) json["greedyRemoves"] = *stable.greedy_removes;
+  for (const StableChange& change : stable.changes) {
+    json["changes"].push_back(StableChangeJson(catalog, change));
+  }
+  return json;
+}
+
 Json SummaryJson(const PlanReport& report) {
   const PlanContext& context = report.context;
   const LoadCounts& counts = context.cluster->counts;
@@ -211,6 +238,7 @@ Json SummaryJson(const PlanReport& report) {
     }
   }
   if (context.trials) json["trials"] = TrialsJson(*context.trials);
+  if (context.stable != nullptr) json["stable"] = StableJson(context.catalog(), *context.stable);
   if (context.session) json["session"] = SessionJson(*context.session);
   const std::vector<InputWarning>& warnings = context.cluster->warnings;
   if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
@@ -328,14 +356,9 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
   return json;
 }
 
-Json PlanJson(const PlanReport& report) {
-  Json json = {{"apiVersion", kPlanApiVersion},
-               {"kind", "Plan"},
-               {"now", FormatRfc3339(report.context.request->pass.now_s)}};
-  ReserveMembers(json, kMembersOfPlan);
-  PutComplete(report.context.cluster->warnings, json);
-  json["summary"] = SummaryJson(report);
-  const std::unordered_map<uint32_t, AtTurn> turns = ReplayTurns(report);
+void PutEntries(const PlanReport& report, const std::function<bool(NodeId)>& is_wanted,
+                Json& json) {
+  const std::unordered_map<uint32_t, AtTurn> turns = ReplayTurns(report, is_wanted);
   const auto at_turn = [&](NodeId node) -> const AtTurn& {
     static const AtTurn none;
     const auto it = turns.find(static_cast<uint32_t>(node));
@@ -347,6 +370,7 @@ Json PlanJson(const PlanReport& report) {
   };
   Json remove = Json::array();
   for (const PlanReport::Removal& removal : report.remove) {
+    if (!is_wanted(removal.node)) continue;
     Json node = RemovalJson(report, removal);
     put_utilization(at_turn(removal.node), node);
     remove.push_back(std::move(node));
@@ -354,12 +378,23 @@ Json PlanJson(const PlanReport& report) {
   json["remove"] = std::move(remove);
   Json keep = Json::array();
   for (const PlanReport::Kept& kept : report.keep) {
+    if (!is_wanted(kept.why.node)) continue;
     const AtTurn& at = at_turn(kept.why.node);
     Json node = KeptJson(report, kept, at.tally ? &*at.tally : nullptr);
     put_utilization(at, node);
     keep.push_back(std::move(node));
   }
   json["keep"] = std::move(keep);
+}
+
+Json PlanJson(const PlanReport& report) {
+  Json json = {{"apiVersion", kPlanApiVersion},
+               {"kind", "Plan"},
+               {"now", FormatRfc3339(report.context.request->pass.now_s)}};
+  ReserveMembers(json, kMembersOfPlan);
+  PutComplete(report.context.cluster->warnings, json);
+  json["summary"] = SummaryJson(report);
+  PutEntries(report, [](NodeId) { return true; }, json);
   if (const PodsWithRoom room = CountRoom(report.context); room.displaced > 0) {
     json["displacedPods"] = {{"total", room.displaced}, {"placed", room.displaced_placed}};
   }

@@ -3,6 +3,7 @@
 #ifndef EBB_REPORT_PLAN_JSON_H_
 #define EBB_REPORT_PLAN_JSON_H_
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
@@ -16,6 +17,10 @@ namespace ebb {
 inline constexpr std::string_view kPlanApiVersion = "ebb/v1alpha1";
 
 nlohmann::ordered_json PlanJson(const PlanReport& report);
+// Adds "remove" and "keep" with the entries of the nodes for which `is_wanted` is true.
+// Cost: replays the plan up to the last of these nodes, and looks for the places of their pods.
+void PutEntries(const PlanReport& report, const std::function<bool(NodeId)>& is_wanted,
+                nlohmann::ordered_json& json);
 
 // Adds "complete", and if that is false "missing": what the input lacks (incomplete.h).
 void PutComplete(std::span<const InputWarning> warnings, nlohmann::ordered_json& json);

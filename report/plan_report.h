@@ -101,6 +101,8 @@ struct PlanSession {
   std::vector<std::pair<std::string, int64_t>> broken_watches;
 };
 
+struct StablePlan;
+
 struct PlanContext {
   const LoadedCluster* cluster;  // As it was loaded: before the plan.
   const NodeGroups* groups;
@@ -108,8 +110,10 @@ struct PlanContext {
   const PlanResult* made;
   const NodePrices* prices = nullptr;  // Null: no prices were given.
   std::optional<PlanSearch> search = std::nullopt;
-  std::optional<PlanBound> bound = std::nullopt;      // Absent: unknown.
-  std::optional<PlanTrials> trials = std::nullopt;    // Absent: no trials were made.
+  std::optional<PlanBound> bound = std::nullopt;    // Absent: unknown.
+  std::optional<PlanTrials> trials = std::nullopt;  // Absent: no trials were made.
+  // How the plan continues the last one; its own `made` is not used.  Null: it does not.
+  const StablePlan* stable = nullptr;
   std::optional<PlanSession> session = std::nullopt;  // Absent: the cluster is a dump.
   double pass_s = 0;                                  // How long the passes took, in seconds.
   double verify_s = 0;                                // 0: verified within a pass.

@@ -60,6 +60,26 @@ std::string Shown(const Json& value) {
   return text;
 }
 
+// How the unneeded nodes differ from those of the last round, for rounds that keep them.
+void PutChanges(const Catalog& catalog, const RoundResult& result, Json& json) {
+  if (result.changes.empty() && !result.greedy_removes) return;
+  Json changes = Json::array();
+  for (const UnneededChange& change : result.changes) {
+    Json entry = {{"node", catalog.NodeName(change.node)}, {"unneeded", change.unneeded}};
+    const char* const reason = change.unneeded ? "wasKeptBy" : "reason";
+    if (change.reason != UnremovableReason::kNoReason) entry[reason] = ToString(change.reason);
+    if (change.blocking_reason != BlockingPodReason::kNoReason) {
+      entry["blockingReason"] = ToString(change.blocking_reason);
+    }
+    if (change.pod != kNoPod) entry["pod"] = catalog.PodName(change.pod);
+    changes.push_back(std::move(entry));
+  }
+  json["changes"] = std::move(changes);
+  if (result.greedy_removes) {
+    json["greedy"] = {{"removes", *result.greedy_removes}, {"taken", result.took_greedy}};
+  }
+}
+
 std::string Differs(const std::string& path, const std::string& recorded, const std::string& now) {
   return fmt::format("{}: recorded {}, now {}", path.empty() ? "the whole" : path, recorded, now);
 }
@@ -166,6 +186,7 @@ void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationS
         {{"node", catalog.NodeName(node.node)}, {"since", FormatRfc3339(node.since_s)}});
   }
   json["unneeded"] = std::move(unneeded);
+  PutChanges(catalog, result, json);
   json["deleteNow"] = {{"empty", NamesOf(catalog, result.start.empty)},
                        {"drain", NamesOf(catalog, result.start.drain)}};
   Json not_yet = Json::array();

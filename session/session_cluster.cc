@@ -373,7 +373,10 @@ void SessionCluster::SetBrokenWatches(uint64_t feeder, const wire::BrokenWatches
     broken.push_back(
         {.kind = each.kind(), .since_s = each.since(), .never_listed = each.never_listed()});
   }
+  const size_t unseen = feed_.At(ClockS()).broken.size();
   feed_.SetBroken(feeder, std::move(broken));
+  // What a repaired watch lists now may have changed while it was broken.
+  if (feed_.At(ClockS()).broken.size() < unseen) ++gaps_;
   ++revision_;
 }
 
@@ -385,7 +388,12 @@ void SessionCluster::SetServerVersion(std::string_view git_version) {
   Changed();
 }
 
-absl::StatusOr<uint64_t> SessionCluster::EndResync(uint64_t resync) {
+void SessionCluster::NoteGap(std::optional<uint64_t> feeder) {
+  if (feed_.is_whole() && !feed_.IsFedBeside(feeder)) ++gaps_;
+}
+
+absl::StatusOr<uint64_t> SessionCluster::EndResync(uint64_t resync,
+                                                   std::optional<uint64_t> feeder) {
   const auto named = resyncs_.find(resync);
   if (named == resyncs_.end()) {
     return absl::AbortedError("the resync is over: the cluster was loaded again");
@@ -398,6 +406,7 @@ absl::StatusOr<uint64_t> SessionCluster::EndResync(uint64_t resync) {
   resyncs_.erase(named);
   TakeUnevaluated(deletions);
   NoteNodesBrought();
+  NoteGap(feeder);
   feed_.OnWhole(ClockS());
   live_->AllKindsAreListed();  // A resync lists all objects of the cluster.
   live_->ForgetLastCheck();
@@ -441,6 +450,7 @@ absl::StatusOr<wire::LoadReply> SessionCluster::Load(std::string_view dump,
   const std::string of_dump((*loaded)->UidOfNamespace("kube-system"));
   if (absl::Status s = CheckDumpIsOf(cluster_uid, of_dump); !s.ok()) return s;
   live_ = *std::move(loaded);
+  ++replaced_;
   // The old version may belong to another cluster.
   if (feed_.feeders() == 0) server_version_.reset();
   if (server_version_) live_->SetServerVersion(*server_version_);

@@ -60,6 +60,12 @@ class SessionCluster {
   [[nodiscard]] uint64_t version() const { return version_; }
   // Counts everything that plans depend on, such as batches and settings, starting from 1.
   [[nodiscard]] uint64_t revision() const { return revision_; }
+  // Count what breaks the history of the cluster: dumps that replaced it, and times after which
+  // changes may have been missed, because no client or a broken watch had seen them.
+  [[nodiscard]] uint64_t replaced() const { return replaced_; }
+  [[nodiscard]] uint64_t gaps() const { return gaps_; }
+  // No other session of this or another process has or had it.
+  [[nodiscard]] const std::string& id() const { return id_; }
   // Counts the batches of changes that were applied.
   [[nodiscard]] uint64_t batches() const { return batches_; }
   // Sets the fields of a SessionStatus that concern the cluster.
@@ -88,9 +94,10 @@ class SessionCluster {
   // number.  Several resyncs may be open at once; they are independent.
   uint64_t BeginResync();
   // Deletes every object that was not put since BeginResync().  Returns the number of deleted
-  // objects.
+  // objects.  `feeder`: the stream's own feed; absent: it does not feed the session yet.
   // Errors: Aborted: the resync is over.
-  absl::StatusOr<uint64_t> EndResync(uint64_t resync);
+  absl::StatusOr<uint64_t> EndResync(uint64_t resync,
+                                     std::optional<uint64_t> feeder = std::nullopt);
   // Ends the resync without deleting what it did not put.  If the cluster was complete when the
   // resync began, deletes the nodes that only this resync has put, because their pods are missing.
   // Everything else stays.
@@ -219,6 +226,8 @@ class SessionCluster {
   [[nodiscard]] absl::flat_hash_set<std::string> NewNodes(const ChangeBatch& batch) const;
   void NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of);
   void NoteNodesBrought();
+  // Counts a gap if the cluster was complete and no client but `feeder` has fed the session.
+  void NoteGap(std::optional<uint64_t> feeder);
   // Identifies this session at this revision, and nothing else.
   [[nodiscard]] std::string Token() const;
   // Drops the assumption of a Load() that its dump is complete: it does not hold for objects of a
@@ -227,7 +236,7 @@ class SessionCluster {
   void Changed();
 
   const std::string name_;
-  const std::string id_;  // No other session of this or another process has or had it.
+  const std::string id_;
   const SessionOptions& options_;
   std::optional<KubernetesVersion> server_version_;  // As a feeder set it; absent: no feeder has.
   RebuildLog rebuild_log_;                           // Of live_, and of the clusters before it.
@@ -237,6 +246,8 @@ class SessionCluster {
   uint64_t version_ = 0;
   uint64_t revision_ = 1;
   uint64_t batches_ = 0;
+  uint64_t replaced_ = 0;
+  uint64_t gaps_ = 0;
   std::map<std::string, uint64_t> ignored_;
   struct Resync {
     int64_t since_s = 0;

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "engine/verify/verify.h"
 #include "planning/plan_answer.h"
 #include "report/explain.h"
@@ -45,6 +47,50 @@ class BareRules {
   ClusterSnapshot& snapshot_;
   const bool matched_os_;
 };
+
+// The entries of the plan that differ.
+Plan PartOf(const Catalog& catalog, const Plan& plan, const PlanDifference& difference) {
+  Plan part;
+  part.termination = plan.termination;
+  part.skipped = plan.skipped;
+  const auto is_sent = [&](const auto& entry) {
+    return difference.entries.contains(Absl(catalog.NodeName(entry.node)));
+  };
+  std::ranges::copy_if(plan.remove, std::back_inserter(part.remove), is_sent);
+  std::ranges::copy_if(plan.keep, std::back_inserter(part.keep), is_sent);
+  part.utilization.resize(plan.utilization.size());
+  for (uint32_t node = 0; node < plan.utilization.size(); ++node) {
+    if (plan.utilization[node] && difference.uses.contains(Absl(catalog.NodeName(NodeId{node})))) {
+      part.utilization[node] = plan.utilization[node];
+    }
+  }
+  return part;
+}
+
+// The digest of every entry as JSON.
+PlanDigest JsonDigest(const Json& plan) {
+  PlanDigest digest{.form = PlanDigest::Form::kJson, .nodes = {}};
+  for (const char* const list : {"remove", "keep"}) {
+    for (const Json& entry : plan[list]) {
+      PlanDigest::Node& node = digest.nodes[entry["node"].get<std::string>()];
+      node.is_listed = true;
+      node.entry = absl::HashOf(CompactJson(entry));
+      if (list == std::string_view("remove")) node.place = 0;
+    }
+  }
+  return digest;
+}
+
+// Of the plan's JSON, the entries of these nodes.
+Json EntriesJson(const PlanReport& report, const absl::flat_hash_set<std::string>& nodes) {
+  Json json = {{"remove", Json::array()}, {"keep", Json::array()}};
+  if (nodes.empty()) return json;
+  PutEntries(
+      report,
+      [&](NodeId node) { return nodes.contains(Absl(report.context.catalog().NodeName(node))); },
+      json);
+  return json;
+}
 
 // Writes the plan in the call's form.  Forms that need no report are written without making one,
 // which would take as long as the pass.
@@ -118,7 +164,10 @@ absl::Status SessionQuestions::WithPlan(
   const auto start = Clock::now();
   absl::StatusOr<Prepared> asked = Prepare(input, end, use);
   if (!asked.ok()) return asked.status();
-  const auto answer = AnswerPlan(asked->query, asked->cluster, {.cancelled = cancelled}, Threads());
+  PlanQuery& query = asked->query;
+  if (query.stable && use == Use::kCarriedOut) query.stable->verify_every = 1;
+  const auto answer = AnswerPlan(query, asked->cluster, {.cancelled = cancelled}, Threads(),
+                                 query.stable ? &StableMemory() : nullptr);
   if (!answer.ok()) return answer.status();
   ++plans_;
   last_plan_ = {.version = cluster_.version(),
@@ -127,6 +176,41 @@ absl::Status SessionQuestions::WithPlan(
   PlanContext context = (*answer)->Context();
   context.session = cluster_.AgeForPlans();
   return tell(context);
+}
+
+StablePlanner& SessionQuestions::StableMemory() {
+  const bool is_replaced =
+      std::exchange(stable_replaced_, cluster_.replaced()) != cluster_.replaced();
+  const bool has_gap = std::exchange(stable_gaps_, cluster_.gaps()) != cluster_.gaps();
+  if (is_replaced) {
+    stable_.Forget(StableOrigin::kOtherCluster);
+  } else if (has_gap) {
+    stable_.Forget(StableOrigin::kMissed);
+  }
+  return stable_;
+}
+
+void SessionQuestions::PutDifference(const PlanContext& context, const std::string& since_version,
+                                     wire::PlanReply& reply) {
+  auto now = std::make_shared<const PlanDigest>(DataDigest(context));
+  const auto before = versions_.Find(since_version, PlanDigest::Form::kData);
+  const ebb::Plan& plan = context.made->plan;
+  reply.set_whole(before == nullptr);
+  if (before == nullptr) {
+    WritePassPlan(context.catalog(), plan, reply.mutable_data());
+  } else {
+    const PlanDifference difference = DifferenceOf(*before, *now);
+    WritePassPlan(context.catalog(), PartOf(context.catalog(), plan, difference),
+                  reply.mutable_data());
+    for (const wire::Removal& removal : reply.data().removes()) {
+      reply.add_places(*now->nodes.at(removal.node()).place);
+    }
+    reply.mutable_gone_nodes()->Assign(difference.gone.begin(), difference.gone.end());
+    if (difference.entries.empty() && difference.uses.empty() && difference.gone.empty()) {
+      return reply.set_plan_version(since_version);
+    }
+  }
+  reply.set_plan_version(versions_.Add(std::move(now)));
 }
 
 absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& call,
@@ -141,6 +225,10 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
     return absl::InvalidArgumentError(absl::StrCat(call.rows() > 0 ? "rows" : "every_node", ": ",
                                                    wire::Form_Name(call.form()),
                                                    " takes none; AS_TABLES does"));
+  }
+  if (call.has_since_version() && call.form() != wire::AS_DATA) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("since_version: ", wire::Form_Name(call.form()), " takes none; AS_DATA does"));
   }
   if (absl::Status s = CheckTaken(call.input(), QuestionOf::kPlan); !s.ok()) return s;
   if (absl::Status s = cluster_.CheckAnswersTo(call.input()); !s.ok()) return s;
@@ -169,7 +257,12 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
     cut = context.made->plan.termination == Termination::kDeadline;
     reply.set_version(cluster_.version());
     if (!cluster_.options().host_fills) *reply.mutable_freshness() = freshness;
-    PutPlan(context, call, reply);
+    if (call.has_since_version()) {
+      PutFigures(context, reply);
+      PutDifference(context, call.since_version(), reply);
+    } else {
+      PutPlan(context, call, reply);
+    }
     reply.set_tried_out(context.trials.has_value());
     return absl::OkStatus();
   };
@@ -335,39 +428,51 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
   return reply;
 }
 
+SessionQuestions::SentPlan SessionQuestions::PlanSince(const std::string& since_version) const {
+  SentPlan sent;
+  sent.plan = versions_.Find(since_version, PlanDigest::Form::kJson);
+  if (sent.plan != nullptr) sent.version = since_version;
+  sent.is_fed = cluster_.IsFed();
+  return sent;
+}
+
 absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanInput& input,
                                                                SentPlan& told,
                                                                const Deadline* cancelled) {
   if (absl::Status s = CheckTaken(input, QuestionOf::kWatchPlans); !s.ok()) return s;
   wire::PlanChange change;
   const auto tell = [&](const PlanReport& report) {
-    const Json plan = PlanJson(report);
-    SentPlan now;
-    now.told = true;
-    now.is_fed = cluster_.IsFed();
-    for (const Json& node : plan["remove"]) now.removes[node["node"]] = CompactJson(node);
-    for (const Json& node : plan["keep"]) now.keeps[node["node"]] = CompactJson(node);
-    const auto differs = [](const auto& before, const auto& entry) {
-      const auto it = before.find(entry.first);
-      return it == before.end() || it->second != entry.second;
-    };
-    for (const auto& entry : now.removes) {
-      if (differs(told.removes, entry)) change.add_removes(entry.second);
-    }
-    for (const auto& entry : now.keeps) {
-      if (differs(told.keeps, entry)) change.add_keeps(entry.second);
-    }
-    for (const auto* before : {&told.removes, &told.keeps}) {
-      for (const auto& [node, unused] : *before) {
-        if (!now.removes.contains(node) && !now.keeps.contains(node)) change.add_gone_nodes(node);
+    Json plan;
+    if (!input.has_stable()) plan = PlanJson(report);
+    auto now = std::make_shared<const PlanDigest>(input.has_stable() ? DecisionDigest(report)
+                                                                     : JsonDigest(plan));
+    static const PlanDigest kNothing;
+    const PlanDifference difference =
+        DifferenceOf(told.plan == nullptr ? kNothing : *told.plan, *now);
+    if (input.has_stable()) plan = EntriesJson(report, difference.entries);
+    const auto put = [&](const Json& entries, auto add) {
+      for (const Json& entry : entries) {
+        if (!difference.entries.contains(entry["node"].get_ref<const std::string&>())) continue;
+        *add() = CompactJson(entry);
       }
-    }
+    };
+    put(plan["remove"], [&] { return change.add_removes(); });
+    put(plan["keep"], [&] { return change.add_keeps(); });
+    change.mutable_gone_nodes()->Assign(difference.gone.begin(), difference.gone.end());
     change.set_version(cluster_.version());
     change.set_now(report.context.request->pass.now_s);
-    change.set_whole(!told.told);
+    change.set_whole(told.plan == nullptr);
     change.set_remove_count(report.remove.size());
+    if (report.context.stable != nullptr) {
+      PutStable(report.context.catalog(), *report.context.stable, *change.mutable_stable());
+    }
     cluster_.PutFreshness(change);
-    told = std::move(now);
+    const bool is_same =
+        told.plan != nullptr && difference.entries.empty() && difference.gone.empty();
+    if (!is_same) told.version = versions_.Add(now);
+    change.set_plan_version(told.version);
+    told.plan = std::move(now);
+    told.is_fed = cluster_.IsFed();
     return absl::OkStatus();
   };
   if (absl::Status s = WithReport(input, std::nullopt, tell, cancelled); !s.ok()) return s;

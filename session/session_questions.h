@@ -4,7 +4,8 @@
 //   absl::StatusOr<wire::PlanReply> made = questions.Plan(call, std::nullopt);
 //
 // The last kAnswersKept answers of Plan are cached until the cluster's revision changes.  One
-// planner makes all passes and remembers the earlier ones.
+// planner makes all passes and remembers the earlier ones.  Another one makes all stable plans, and
+// forgets the last one if the cluster was replaced or changes may have been missed.
 //
 // `end` is the deadline of a call; absent: no limit.
 //
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,9 +31,11 @@
 #include "base/deadline.h"
 #include "base/parallel.h"
 #include "engine/pass/planner.h"
+#include "engine/stable_planner.h"
 #include "planning/plan_query.h"
 #include "platform/clock.h"
 #include "report/plan_report.h"
+#include "session/plan_digest.h"
 #include "session/session_cluster.h"
 #include "wire/planner.pb.h"
 
@@ -51,7 +53,7 @@ class SessionQuestions {
   static constexpr uint64_t kVerdictsMax = 500'000;
 
   // `cluster` must outlive this object.
-  explicit SessionQuestions(SessionCluster& cluster) : cluster_(cluster) {}
+  explicit SessionQuestions(SessionCluster& cluster) : cluster_(cluster), versions_(cluster.id()) {}
 
   // Sets the fields of a SessionStatus that concern plans.
   void PutStatus(wire::SessionStatus& status) const;
@@ -92,15 +94,18 @@ class SessionQuestions {
                           const std::function<absl::Status(const PlanReport&)>& tell,
                           const Deadline* cancelled = nullptr);
 
-  // The last plan that a subscriber has received: for each node, its entry as JSON.
+  // The last plan that a subscriber has received.
   struct SentPlan {
-    std::map<std::string, std::string> removes;
-    std::map<std::string, std::string> keeps;
-    bool told = false;
+    std::shared_ptr<const PlanDigest> plan;  // Null: it has received none.
+    std::string version;                     // Of `plan`.
     bool is_fed = false;
   };
+  // The plan that a subscriber has, by WatchPlansCall.since_version.
+  [[nodiscard]] SentPlan PlanSince(const std::string& since_version) const;
   // How the current plan differs from `told`, which then becomes the current plan.  `cancelled`: as
   // in Plan().
+  // Cost: with input.stable, that of the plan and of the entries that have changed; otherwise that
+  // of all entries as JSON.
   absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, SentPlan& told,
                                                const Deadline* cancelled = nullptr);
 
@@ -133,6 +138,11 @@ class SessionQuestions {
   template <typename Reply, typename Write>
   absl::StatusOr<Reply> MakePass(const wire::PlanInput& question,
                                  std::optional<Clock::time_point> end, Write write);
+  // The planner that remembers the last stable plan.
+  StablePlanner& StableMemory();
+  // Writes the plan of `context` as PlanCall.since_version asks.
+  void PutDifference(const PlanContext& context, const std::string& since_version,
+                     wire::PlanReply& reply);
   // The planner that remembers earlier passes.  Different options do not reset it.
   Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
 
@@ -140,6 +150,12 @@ class SessionQuestions {
 
   std::unique_ptr<Planner> passes_;  // Null: no pass yet.
   std::shared_ptr<Symbols> passes_symbols_;
+
+  StablePlanner stable_;
+  uint64_t stable_replaced_ = 0;  // SessionCluster::replaced() and gaps() at the last plan.
+  uint64_t stable_gaps_ = 0;
+
+  PlanVersions versions_;
 
   // The last questions about this revision and their answers, the latest last.
   std::deque<std::pair<std::string, wire::PlanReply>> answers_;

@@ -64,10 +64,11 @@ void PutCluster(const LoadedCluster& cluster, Reply& reply) {
 absl::Status SessionQuestions::WithRemedies(const wire::ExplainCall& call,
                                             std::optional<Clock::time_point> end,
                                             const Deadline* stops, const WriteRemedies& tell) {
-  if (call.input().has_search() || call.input().trials().has_robust()) {
+  if (call.input().has_search() || call.input().trials().has_robust() ||
+      call.input().has_stable()) {
     return absl::InvalidArgumentError(
-        "remedies: a search cannot be combined with them; expected an input without search and "
-        "trials.robust");
+        "remedies: each is tried with a plain plan; expected an input without search, "
+        "trials.robust and stable");
   }
   absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();

@@ -114,14 +114,7 @@ class PlanWriter {
  private:
   [[nodiscard]] std::string Name(NodeId node) const { return std::string(catalog_.NodeName(node)); }
 
-  void Write(PodId pod, wire::PodName* name) const {
-    const PodInfo& info = catalog_.pod(pod);
-    name->set_namespace_(std::string(catalog_.Text(catalog_.shape_of(pod).namespace_name)));
-    name->set_name(std::string(catalog_.Text(info.name)));
-    const std::string_view key = catalog_.Text(info.key);
-    // The key of a pod without a UID is "namespace/name".
-    if (key.find('/') == std::string_view::npos) name->set_uid(std::string(key));
-  }
+  void Write(PodId pod, wire::PodName* name) const { WritePodName(catalog_, pod, *name); }
 
   void Write(const RemovableNode& node) {
     wire::Removal* const written = plan_->add_removes();
@@ -339,6 +332,15 @@ absl::StatusOr<PassInput> ReadPass(const wire::PlanInput& input, const ClusterSn
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, wire::PassPlan* written) {
   PlanWriter(catalog, written).Write(plan);
+}
+
+void WritePodName(const Catalog& catalog, PodId pod, wire::PodName& written) {
+  const PodInfo& info = catalog.pod(pod);
+  written.set_namespace_(std::string(catalog.Text(catalog.shape_of(pod).namespace_name)));
+  written.set_name(std::string(catalog.Text(info.name)));
+  const std::string_view key = catalog.Text(info.key);
+  // The key of a pod without a UID is "namespace/name".
+  if (key.find('/') == std::string_view::npos) written.set_uid(std::string(key));
 }
 
 void WritePassTable(const Catalog& catalog, const Plan& plan, wire::PassTable* written) {

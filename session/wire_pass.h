@@ -39,6 +39,7 @@ absl::StatusOr<PassInput> ReadPass(const v1alpha1::PlanInput& input,
                                    PassLists& lists);
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, v1alpha1::PassPlan* written);
+void WritePodName(const Catalog& catalog, PodId pod, v1alpha1::PodName& written);
 
 // As WritePassPlan(), in columns.
 void WritePassTable(const Catalog& catalog, const Plan& plan, v1alpha1::PassTable* written);

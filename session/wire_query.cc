@@ -197,6 +197,8 @@ constexpr Calls kAll = ~Calls{0};
 constexpr Calls kPass = Of(QuestionOf::kPass);
 // That plan over the cluster as it is, in one pass or more.
 constexpr Calls kOfPlans = kAll & ~kPass & ~Of(QuestionOf::kRound);
+constexpr Calls kOfStable =
+    Of(QuestionOf::kPlan) | Of(QuestionOf::kExplain) | Of(QuestionOf::kWatchPlans);
 constexpr Calls kOfSearches = kOfPlans & ~Of(QuestionOf::kBlockers);
 
 struct FieldOfCalls {
@@ -228,6 +230,7 @@ constexpr FieldOfCalls kFieldsOfCalls[] = {
     {"search.max_evictions", kOfSearches & ~Of(QuestionOf::kFrontier)},
     {"bound", Of(QuestionOf::kPlan)},
     {"trials", kOfSearches & ~Of(QuestionOf::kFrontier)},
+    {"stable", kOfStable},
     {"candidates", kOfPlans | kPass},
     {"destinations", kPass},
     {"groups", kPass},

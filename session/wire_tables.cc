@@ -10,11 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/stable_planner.h"
 #include "groups/groups.h"
 #include "groups/node_facts.h"
 #include "report/block_words.h"
 #include "report/explain.h"
 #include "report/filter_report.h"
+#include "report/stable_text.h"
+#include "session/wire_pass.h"
 #include "snapshot/import/incomplete.h"
 #include "snapshot/import/load_cluster.h"
 
@@ -326,6 +329,27 @@ InputWarning ReadWarning(const wire::Warning& warning) {
           .advice = PrintableLine(warning.advice())};
 }
 
+void PutStable(const Catalog& catalog, const StablePlan& stable, wire::StableFigures& to) {
+  to.set_origin(std::string(ToString(stable.origin)));
+  to.set_kept(stable.kept);
+  to.set_unchanged(stable.unchanged);
+  if (stable.greedy_removes) to.set_greedy_removes(*stable.greedy_removes);
+  to.set_verified(stable.verified);
+  for (const StableChange& change : stable.changes) {
+    wire::StableChange& each = *to.add_changes();
+    each.set_node(change.name);
+    each.set_removes(change.removes);
+    if (change.reason != UnremovableReason::kNoReason) {
+      each.set_reason(std::string(ToString(change.reason)));
+    }
+    if (change.blocking_reason != BlockingPodReason::kNoReason) {
+      each.set_blocking_reason(std::string(ToString(change.blocking_reason)));
+    }
+    if (change.pod != kNoPod) WritePodName(catalog, change.pod, *each.mutable_pod());
+    each.set_words(StableChangeText(catalog, change));
+  }
+}
+
 void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
   reply.set_now(context.request->pass.now_s);
   reply.set_removes(context.made->plan.remove.size());
@@ -340,6 +364,9 @@ void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
   reply.set_pods(RunningPods(context));
   reply.set_passes(context.made->passes);
   reply.set_left_out(LeftOutText(context.cluster->counts));
+  if (context.stable != nullptr) {
+    PutStable(context.catalog(), *context.stable, *reply.mutable_stable());
+  }
 }
 
 void PutTables(const PlanReport& report, uint32_t rows, bool every_node, wire::PlanTables& to) {

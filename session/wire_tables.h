@@ -40,6 +40,9 @@ std::vector<InputWarning> ReadWarnings(const Message& message) {
 // `tried_out`.
 void PutFigures(const PlanContext& context, v1alpha1::PlanReply& reply);
 
+// How a stable plan came about.
+void PutStable(const Catalog& catalog, const StablePlan& stable, v1alpha1::StableFigures& to);
+
 // `rows`, `every_node`: as in PlanCall.
 // Cost: O(nodes); with `every_node`, also the texts for each node that stays.
 void PutTables(const PlanReport& report, uint32_t rows, bool every_node, v1alpha1::PlanTables& to);

@@ -36,6 +36,7 @@ absl::StatusOr<SimulationResult> Simulate(const SimulatedCluster::Read& read,
     if (!turn.round) return;
     ++result.rounds;
     ++result.statuses[static_cast<size_t>(rounds.last()->status)];
+    result.timers_lost += rounds.last()->timers_lost;
     sample.unneeded = turn.round->unneeded;
   };
   Loop loop(rounds, cluster, loop_options);

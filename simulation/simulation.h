@@ -56,6 +56,7 @@ struct SimulationResult {
   uint64_t turns = 0;
   uint64_t rounds = 0;                 // Turns that made a round.
   std::array<uint64_t, 9> statuses{};  // Number of rounds, by ScaleDownStatus.
+  uint64_t timers_lost = 0;            // The sum of RoundResult::timers_lost.
   SimulationCounts counts;
   std::vector<SimulationSample> samples;
 };

@@ -40,6 +40,7 @@
 #include "engine/pass/planner.h"
 #include "engine/pass/workloads.h"
 #include "engine/scale_down/round.h"
+#include "engine/stable_planner.h"
 #include "loop/actuators/actuator_server.h"
 #include "loop/actuators/conformance.h"
 #include "loop/actuators/grpc_actuator.h"
@@ -76,6 +77,7 @@
 #include "search/search.h"
 #include "search/usable_room.h"
 #include "search/worth.h"
+#include "session/plan_digest.h"
 #include "session/session.h"
 #include "session/session_cluster.h"
 #include "session/session_feed.h"
@@ -835,6 +837,16 @@ bool PlanBesideDeletions(ClusterSnapshot& snapshot, const NodeGroups& groups,
   return made.ok();
 }
 
+// engine/stable_planner.h
+bool PlanAndRepair(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                   const PlanRequest& request) {
+  StablePlanner planner;
+  absl::StatusOr<StablePlan> plan = planner.Make(snapshot, groups, request);
+  if (!plan.ok()) return false;
+  plan = planner.Make(snapshot, groups, request);
+  return plan.ok();
+}
+
 // simulation/robust_plan.h
 bool PlanRobustly(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
                   const PlanResult& made) {
@@ -922,6 +934,13 @@ bool SettingsOfCall(const SessionOptions& options, const wire::OpenRequest& requ
   absl::StatusOr<SessionSettings> of_call =
       ParseSettings(MergedSettings(settings->given, input.settings()), options);
   return of_call.ok();
+}
+
+// session/plan_digest.h
+size_t CountWhatDiffers(const PlanDigest& before, const PlanContext& context) {
+  const PlanDigest now = DataDigest(context);
+  const PlanDifference difference = DifferenceOf(before, now);
+  return difference.entries.size();
 }
 
 // session/session_questions.h

@@ -297,6 +297,8 @@ PlanQuery PlanCommand::Query() const {
   query.planner = asked.scale_down.planner;
   query.order = asked.candidate_order;
   query.max_scale_down_parallelism = ScaleDownLimit();
+  // Names are carried out.
+  if (query.stable && output == "name") query.stable->verify_every = 1;
   return query;
 }
 
@@ -465,7 +467,8 @@ void PrintAnswer(const PlanCommand& command, const PlanReport& report,
 
 absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, const GroupRules& rules,
                                                     Clock::time_point since, Progress& progress,
-                                                    std::ostream& err) const {
+                                                    std::ostream& err,
+                                                    StablePlanner* memory) const {
   progress.Say("planning");
   // If a plan is refused because of warnings, the warnings are printed too.
   const auto refuse = [&](const absl::Status& status) {
@@ -482,7 +485,7 @@ absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, cons
   if (query->search || query->trials) interrupt.emplace();
   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer =
       AnswerPlan(*query, cluster, HooksOf(progress, interrupt ? &*interrupt : nullptr),
-                 Parallelism(threads));  // Threads start when there is work for them.
+                 Parallelism(threads), memory);  // Threads start when there is work for them.
   if (!answer.ok()) return answer.status();
   if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return refuse(s);
   const bool interrupted = interrupt && interrupt->ends()->Expired();
@@ -499,7 +502,8 @@ void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
 
 int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
                           Progress& progress, std::ostream& out, std::ostream& err) const {
-  const absl::StatusOr<Made> made = Make(cluster, rules, loaded.since, progress, err);
+  const absl::StatusOr<Made> made =
+      Make(cluster, rules, loaded.since, progress, err, loaded.memory);
   if (!made.ok()) return progress.Done(), Fail(made.status(), err);
   const PlanReport report = made->answer->Report();
   const absl::StatusOr<std::vector<NodeId>> explained =

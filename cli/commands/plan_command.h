@@ -119,16 +119,21 @@ struct PlanCommand {
   };
   // Makes a plan for `cluster`; reading the cluster began at `since`.  Prints the cluster's
   // warnings if it refuses to plan because of them; otherwise PrintRemarks prints them.
+  // `memory`: as in AnswerPlan.
   [[nodiscard]] absl::StatusOr<Made> Make(LoadedCluster& cluster, const GroupRules& rules,
                                           std::chrono::steady_clock::time_point since,
-                                          Progress& progress, std::ostream& err) const;
+                                          Progress& progress, std::ostream& err,
+                                          StablePlanner* memory = nullptr) const;
   // Prints warnings and notes about the plan.
   void PrintRemarks(const Made& made, std::ostream& err) const;
   // How the cluster was loaded.
   struct Loaded {
     std::chrono::steady_clock::time_point since;  // When reading it began.
     double import_s = 0;
-    LiveCluster* live = nullptr;  // The same cluster, for trying changes (--counterfactual).
+    LiveCluster* live = nullptr;      // The same cluster, for trying changes (--counterfactual).
+    StablePlanner* memory = nullptr;  // The last stable plan (--stable); null: there is none.
+    // A number that grows whenever changes of the cluster may have been missed.
+    uint64_t missed = 0;
     std::vector<TimedRebuild> rebuilds = {};  // With --watch-file, since the last plan.
   };
   // Makes a plan for the cluster and prints it.  Returns the exit code, as Run does.

@@ -32,6 +32,7 @@
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
 #include "cli/print/progress.h"
+#include "engine/stable_planner.h"
 #include "planning/live_cluster.h"
 #include "planning/rebuild_log.h"
 #include "platform/file_identity.h"
@@ -210,6 +211,8 @@ class Watch {
   }
 
   [[nodiscard]] uint64_t events() const { return events_; }
+  // A number that grows whenever changes of the cluster may have been missed.
+  [[nodiscard]] uint64_t missed() const { return refused_ + ended_.size(); }
   // A number that changes whenever the cluster, or a warning of the next plan, changes.
   [[nodiscard]] uint64_t news() const {
     return cluster_.counts().put + cluster_.counts().deleted + refused_ + ended_.size();
@@ -513,9 +516,11 @@ class WatchRun {
       out_ << (question_.output == "yaml" ? "---\n" : "\n");
     }
     const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
-    exit_code_ = question_.ask(
-        version->cluster, cluster_, rules_,
-        {.since = start, .import_s = import_s, .live = nullptr, .rebuilds = TakeRebuilds()});
+    exit_code_ = question_.ask(version->cluster, cluster_, rules_,
+                               {.since = start,
+                                .import_s = import_s,
+                                .missed = watch_.missed(),
+                                .rebuilds = TakeRebuilds()});
   }
 
   // The rebuilds since the last plan.
@@ -590,11 +595,18 @@ int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& er
     what_if = ReadQuestion(command);
     if (!what_if.ok()) return Fail(what_if.status(), err);
   }
+  StablePlanner memory;
+  uint64_t missed = 0;  // As of the last plan.
   const auto ask = [&](LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
                        const PlanCommand::Loaded& loaded) {
     if (command.what_if.empty() && !command.counterfactual) {
+      if (std::exchange(missed, loaded.missed) != loaded.missed) {
+        memory.Forget(StableOrigin::kMissed);
+      }
+      PlanCommand::Loaded remembering = loaded;
+      remembering.memory = &memory;
       Progress progress;
-      return command.PlanOver(cluster, rules, loaded, progress, out, err);
+      return command.PlanOver(cluster, rules, remembering, progress, out, err);
     }
     // The changes are tried on a copy.
     absl::StatusOr<ScratchCluster> scratch = ScratchCluster::Of(live, cluster);

@@ -22,6 +22,8 @@ constexpr std::string_view kDumpStays = "a dump is read once, and ebb cannot act
 constexpr std::string_view kInRequests = "each request on standard input has these itself";
 constexpr std::string_view kOwnObjects = "each request on standard input has its own objects";
 constexpr std::string_view kSearchFlag = "it is a setting of the search";
+constexpr std::string_view kKept = "a stable plan keeps the last one";
+constexpr std::string_view kStableFlag = "it is a setting of stable plans";
 constexpr std::string_view kTrialsFlag = "it is a setting of trials";
 constexpr std::string_view kRoundFlag = "it applies to rounds, which continue from a state";
 constexpr std::string_view kWatchFlag = "it is a setting for reading events";
@@ -49,6 +51,12 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--state", "--trials", kOwnOptions},
     {"plan", "--state", "--robust", kOwnOptions},
     {"plan", "--state", "--nominated-share", kOwnOptions},
+    {"plan", "--state", "--stable", kOwnOptions},
+    {"plan", "--stable", "--optimize", kKept},
+    {"plan", "--stable", "--robust", kKept},
+    {"plan", "--stable", "--what-if",
+     "a comparison makes two plans, neither of which continues the other"},
+    {"plan", "--stable", "--counterfactual", kAlone},
     {"plan", "--server", "--watch-file", kOneSource},
     {"plan", "--what-if", "--explain",
      "a comparison shows all nodes of two plans, and an explanation belongs to one plan"},
@@ -120,6 +128,14 @@ std::vector<Need> MakeNeeds() {
       {{"plan"}, "--seed", "", {"--optimize", "--trials", "--robust"}, "it seeds these"},
       {{"plan"}, "--trials", "--explain", {"--robust"}, kNoFigures},
       {{"plan"}, "--trials", "--what-if", {"--robust"}, kNoFigures},
+      {{"plan"},
+       "--stable",
+       "",
+       {"--watch-file", "--server"},
+       "it keeps the last plan of a cluster that changes, and a dump has no last plan"},
+      {{"plan"}, "--stable-margin", "", {"--stable"}, kStableFlag},
+      {{"plan"}, "--stable-greedy-every", "", {"--stable"}, kStableFlag},
+      {{"plan"}, "--stable-verify-every", "", {"--stable"}, kStableFlag},
       {{"plan"}, "--record", "", {"--state"}, kRoundFlag},
       {{"plan"}, "--events", "", {"--state"}, kRoundFlag},
       {{"plan"}, "--metrics", "", {"--state"}, kRoundFlag},

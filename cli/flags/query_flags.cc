@@ -81,6 +81,35 @@ void AddTrialFlags(QueryFlags& flags, CLI::App& app) {
       ->group(kQuestionGroup);
 }
 
+void AddStableFlags(QueryFlags& flags, CLI::App& app) {
+  const char* const group = "Stable plans";
+  app.add_flag("--stable", flags.keeps,
+               "Keep the last plan, and change only what no longer holds; for --watch-file and "
+               "--server (docs/live.md)")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_option("--stable-margin", flags.stable.margin,
+                 "Replace the kept plan if the plan in the autoscaler's order removes more than "
+                 "this share more nodes")
+      ->check(NumberIn(kMarginRange))
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--stable-greedy-every", flags.stable.greedy_every,
+                 "Make the plan in the autoscaler's order too, each so many plans; 0: never")
+      ->check(WholeNumberIn(kEveryRange))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--stable-verify-every", flags.stable.verify_every,
+                 "Verify the plan whole, each so many plans; 0: never. With -o name each plan is "
+                 "verified")
+      ->check(WholeNumberIn(kEveryRange))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+}
+
 }  // namespace
 
 std::optional<SearchQuery> QueryFlags::Search() const {
@@ -104,12 +133,14 @@ PlanQuery QueryFlags::Query() const {
   PlanQuery asked = query;
   asked.search = Search();
   asked.trials = Trials();
+  if (keeps) asked.stable = stable;
   return asked;
 }
 
 void QueryFlags::AddTo(CLI::App& app) {
   AddSearchFlags(*this, app);
   AddTrialFlags(*this, app);
+  AddStableFlags(*this, app);
   AddSeedFlag(search.seed, "Seed of the search and of trials; another seed may find another plan",
               app);
 }

@@ -19,7 +19,7 @@ class Validator;
 namespace ebb {
 
 struct QueryFlags {
-  PlanQuery query;        // Without search and trials; Query() adds them.
+  PlanQuery query;        // Without search, trials and stable; Query() adds them.
   bool optimize = false;  // Whether a search was requested.
   SearchQuery search;     // Without `budget` and `objective`.
   std::string budget = "1s";
@@ -30,10 +30,13 @@ struct QueryFlags {
   uint32_t trials = 0;
   TrialQuery trial;  // Its number comes from `trials`, its seed from the search.
 
+  bool keeps = false;  // Whether a stable plan was requested.
+  StableQuery stable;
+
   // The question that the flags ask.  REQUIRES: the flags were checked.
   [[nodiscard]] PlanQuery Query() const;
 
-  // Adds the flags of search and trials.
+  // Adds the flags of search, trials and stable plans.
   void AddTo(CLI::App& app);
   // Adds the flags that are listed with those of a pass.
   void AddLimitsTo(CLI::App& app);

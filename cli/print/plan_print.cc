@@ -20,6 +20,7 @@
 #include "cli/print/display_text.h"
 #include "cli/print/table.h"
 #include "engine/plan/plan.h"
+#include "engine/stable_planner.h"
 #include "groups/prices.h"
 #include "report/plan_json.h"
 #include "report/plan_report.h"
@@ -37,6 +38,7 @@ constexpr size_t kDestinationsShown = 2;
 constexpr size_t kRowsShown = 40;  // Rows of nodes, on a terminal.
 constexpr size_t kSharesShown = 10;
 constexpr size_t kKeepersShown = 10;
+constexpr size_t kChangesShown = 10;  // Of a stable plan.
 
 // How much to print.
 struct Style {
@@ -47,6 +49,9 @@ struct Style {
 };
 
 std::string OrDash(std::string_view text) { return text.empty() ? "-" : std::string(text); }
+
+// If only one row were left out, the line that reports it would take as much room as the row.
+size_t RowsShown(size_t rows, size_t rows_max) { return rows <= rows_max + 1 ? rows : rows_max; }
 
 // Prints how many rows are left out, and how to see them.
 void PrintRest(size_t rows, std::ostream& out) {
@@ -73,10 +78,65 @@ std::string Summary(const wire::PlanReply& reply) {
 }
 
 std::string TookText(const wire::PlanReply& reply) {
+  if (reply.has_stable() && !reply.stable().verified()) {
+    return fmt::format("Planned in {}, not verified as a whole (--stable-verify-every)",
+                       Took(reply.pass_seconds()));
+  }
   return reply.verify_seconds() == 0  // A round verifies its plan itself.
              ? fmt::format("Planned and verified in {}", Took(reply.pass_seconds()))
              : fmt::format("Planned in {}, verified in {}", Took(reply.pass_seconds()),
                            Took(reply.verify_seconds()));
+}
+
+// Where a stable plan comes from.
+std::string StableText(const wire::StableFigures& stable) {
+  struct Words {
+    StableOrigin origin;
+    std::string_view text;
+  };
+  constexpr Words kWords[] = {
+      {StableOrigin::kFirst, "This is the first stable plan; the next one keeps what still holds."},
+      {StableOrigin::kOptions,
+       "The plan was made from nothing: its options are others than those of the last plan."},
+      {StableOrigin::kTime,
+       "The plan was made from nothing: its time is before that of the last plan."},
+      {StableOrigin::kMissed,
+       "The plan was made from nothing: changes since the last plan may have been missed."},
+      {StableOrigin::kOtherCluster,
+       "The plan was made from nothing: the cluster is another one than that of the last plan."}};
+  for (const Words& words : kWords) {
+    if (ToString(words.origin) == stable.origin()) return std::string(words.text);
+  }
+  const auto came =
+      static_cast<uint64_t>(std::ranges::count_if(stable.changes(), &wire::StableChange::removes));
+  const uint64_t left = static_cast<uint64_t>(stable.changes_size()) - came;
+  const std::string kept =
+      fmt::format("{} of its {}, {} with the same places; {} came and {} left",
+                  WithCommas(stable.kept()), Count(stable.kept() + left, "node", "nodes"),
+                  WithCommas(stable.unchanged()), WithCommas(came), WithCommas(left));
+  if (stable.origin() == ToString(StableOrigin::kGreedy)) {
+    return fmt::format(
+        "The plan in the autoscaler's order removes more nodes than the last plan, by more than "
+        "--stable-margin, and replaces it. Of the last plan it has {}.",
+        kept);
+  }
+  return fmt::format("Kept the last plan: {}.{}", kept,
+                     stable.has_greedy_removes()
+                         ? fmt::format(" The plan in the autoscaler's order removes {}.",
+                                       Count(stable.greedy_removes(), "node", "nodes"))
+                         : "");
+}
+
+void PrintStable(const wire::StableFigures& stable, const Style& style, std::ostream& out) {
+  out << Wrapped(StableText(stable), style.columns) << "\n";
+  const auto changes = static_cast<size_t>(stable.changes_size());
+  const size_t shown = style.all ? changes : RowsShown(changes, kChangesShown);
+  for (size_t i = 0; i < shown; ++i) {
+    const wire::StableChange& change = stable.changes(static_cast<int>(i));
+    out << fmt::format("  {} {} ({})\n", change.removes() ? "came" : "left",
+                       Printable(change.node()), Printable(change.words()));
+  }
+  PrintRest(changes - shown, out);
 }
 
 // Why the pass did not evaluate every node; empty: it did.
@@ -246,6 +306,7 @@ void PrintNotes(const wire::PlanReply& reply, const Style& style, std::ostream& 
     if (!text.empty()) out << Wrapped(text, style.columns) << "\n";
   };
   const std::string currency = Printable(tables.currency());
+  if (reply.has_stable()) PrintStable(reply.stable(), style, out);
   if (tables.has_saved_per_hour()) {
     say(fmt::format("The nodes that go cost {} an hour, {} in 30 days.",
                     MoneyText(tables.saved_per_hour(), currency),
@@ -339,9 +400,6 @@ std::string DestinationsText(const wire::TableNode& node, size_t shown, NameOf n
   if (node.destinations() > named) text += fmt::format(", {} more", node.destinations() - named);
   return text;
 }
-
-// If only one row were left out, the line that reports it would take as much room as the row.
-size_t RowsShown(size_t rows, size_t rows_max) { return rows <= rows_max + 1 ? rows : rows_max; }
 
 // The table of the nodes that go, fitted to the terminal.  To fit, it first shows fewer
 // destinations, then cuts the names of nodes and groups.  It cuts the longer of the two first, and

@@ -208,6 +208,7 @@ void RunFlags::AddTo(CLI::App& app) {
   AddProcessFlags(*this, app);
   AddSearchFlags(*this, app);
   AddPoolFlags(*this, app);
+  plan.options.scale_down.stable.on = true;
   plan.AddLoopFlags(app);
   RefuseMisfits("run", app);
   TakeLastOfEach(app);

@@ -527,6 +527,20 @@ void Planner::Suggest(const ClusterSnapshot& snapshot, std::span<const Move> pla
   for (const Move& place : places) memory.hints.Set(place.pod, place.to);
 }
 
+void Planner::Adopt(const ClusterSnapshot& snapshot, const Plan& plan) {
+  // In the order of the plan, so that the last place of a pod that moves again counts.
+  for (const RemovableNode& removal : plan.remove) {
+    Suggest(snapshot, removal.moves);
+    TryAgain(snapshot.catalog(), removal.node);
+  }
+  // As after a pass, so that a planner that restores the memory has the same hints.
+  memory_->hints.DropOld();
+}
+
+void Planner::TryAgain(const Catalog& catalog, NodeId node) {
+  memory_->unremovable.erase(catalog.node(node).name);
+}
+
 uint64_t Planner::repeated_passes() const { return memory_->repeated; }
 
 NodeId Planner::Hint(PodId pod) const {

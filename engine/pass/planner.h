@@ -68,6 +68,14 @@ class Planner {
   // condition of Pass.
   void Suggest(const ClusterSnapshot& snapshot, std::span<const Move> places);
 
+  // Continues from a plan that another planner has made of the same snapshot, as if the last pass
+  // had made it: its last place of each pod is the pod's hint, and no removed node counts as
+  // unremovable.
+  void Adopt(const ClusterSnapshot& snapshot, const Plan& plan);
+
+  // Forgets that the node could not be removed: the next pass tries it.
+  void TryAgain(const Catalog& catalog, NodeId node);
+
   // How many passes returned the previous plan again because nothing had changed that a pass
   // depends on.  Such a pass only compares its input (settled_pass.h).
   [[nodiscard]] uint64_t repeated_passes() const;

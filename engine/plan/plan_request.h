@@ -19,6 +19,8 @@
 
 namespace ebb {
 
+class Planner;
+
 // How a plan treats nodes of the snapshot that are being deleted at its time.
 enum class DeletionsInSnapshot : uint8_t {
   kPlanBeside,    // Their pods find room before any other node is removed (deletions_under_way.h).
@@ -37,6 +39,12 @@ struct PlanRequest {
   // The nodes to try first for some pods, as if an earlier pass had placed the pods there.  At most
   // one node for each pod.  A suggestion that does not fit when its pod has to move is ignored.
   std::span<const Move> suggestions = {};
+  // Candidates to try before all others, in this order, whatever `order` says (stable_planner.h).
+  // Nodes that are no candidates are ignored; each node at most once.
+  std::span<const NodeId> first = {};
+  // The planner that makes the passes, with `planner` as its options; it remembers earlier plans.
+  // Null: each pass has a new one.
+  Planner* passes = nullptr;
   DeletionsInSnapshot deletions = DeletionsInSnapshot::kPlanBeside;
   // Parallel to `pass.evicting`: the node that each of these pods leaves.  Does not influence
   // decisions.

@@ -267,6 +267,7 @@ class RoundRun {
     pass.pending = pending_;
     if (options_.displaced_pods == DisplacedPods::kMustFit) pass.must_fit = displaced_;
     pass.evicting = evicting_;
+    if (KeepsUnneeded()) CloseUnneeded();
     state_.planner_.Suggest(Planned(), input_.suggestions);
     absl::StatusOr<Plan> plan = state_.planner_.Pass(Planned(), groups_, pass);
     if (!plan.ok()) {  // The round's input was checked, so this is a bug.
@@ -275,12 +276,85 @@ class RoundRun {
       return;
     }
     result_.plan = *std::move(plan);
+    if (KeepsUnneeded()) TryGreedy();
     if (options_.verify == VerifyPlans::kAlways && !PlanIsRight()) return;
+    const std::vector<TextId> unneeded_before = UnneededNames();
+    if (options_.stable.on) NoteNewlyUnneeded();
+    const std::optional<NodeSet> waiting = WaitingForBudgets();
     state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer,
-                          options_.returned_node);
+                          options_.returned_node, waiting ? &*waiting : nullptr);
+    NoteLostTimers(unneeded_before);
     NoteSkipped();
     CountDisplaced();
     if (result_.status != ScaleDownStatus::kNoRoomForPods) ChooseWhatGoes();
+  }
+
+  // With StableRounds: the nodes that only a PodDisruptionBudget keeps for now.  Such a budget says
+  // how many pods may be disrupted at this moment, not that the node is needed.  While other nodes
+  // drain, their pods use it up.
+  [[nodiscard]] std::optional<NodeSet> WaitingForBudgets() const {
+    if (!options_.stable.on) return std::nullopt;
+    NodeSet waiting(catalog_.nodes());
+    for (const UnremovableNode& kept : result_.plan.keep) {
+      const BlockingPodReason why =
+          kept.before ? kept.before->blocking_reason : kept.blocking_reason;
+      if (why == BlockingPodReason::kNotEnoughPdb) waiting.Insert(kept.node);
+    }
+    return waiting;
+  }
+
+  // The names of the nodes with a timer before this round, in unspecified order.
+  [[nodiscard]] std::vector<TextId> UnneededNames() const {
+    std::vector<TextId> names;
+    state_.timers_.ForEach([&](TextId name, TextId /*uid*/) { names.push_back(name); });
+    return names;
+  }
+
+  // Lists the nodes of the plan without a timer.
+  void NoteNewlyUnneeded() {
+    for (const RemovableNode& removal : result_.plan.remove) {
+      const TextId name = catalog_.node(removal.node).name;
+      if (state_.timers_.SinceOrWaiting(name)) continue;
+      UnneededChange& change = result_.changes.emplace_back();
+      change.node = removal.node;
+      change.unneeded = true;
+      if (const auto kept = state_.kept_.find(name); kept != state_.kept_.end()) {
+        change.reason = kept->second.reason;
+        change.blocking_reason = kept->second.blocking_reason;
+      }
+    }
+  }
+
+  // Counts, and with StableRounds lists, the nodes of `before` that have no timer now.
+  void NoteLostTimers(const std::vector<TextId>& before) {
+    absl::flat_hash_map<NodeId, const UnremovableNode*> keeps;
+    if (options_.stable.on) {
+      state_.kept_.clear();
+      for (const UnremovableNode& kept : result_.plan.keep) {
+        keeps.emplace(kept.node, &kept);
+        state_.kept_[catalog_.node(kept.node).name] = {kept.reason, kept.blocking_reason};
+      }
+    }
+    std::vector<NodeId> lost;
+    for (const TextId name : before) {
+      const NodeId node = catalog_.FindNode(name);
+      if (node != kNoNode && snapshot_.Contains(node) && !in_deletion_.Contains(node) &&
+          !leaving_.Contains(node) && !state_.timers_.SinceOrWaiting(name)) {
+        lost.push_back(node);
+      }
+    }
+    result_.timers_lost = lost.size();
+    if (!options_.stable.on) return;
+    std::ranges::sort(lost, {}, [this](NodeId node) { return catalog_.NodeName(node); });
+    for (const NodeId node : lost) {
+      UnneededChange& change = result_.changes.emplace_back();
+      change.node = node;
+      if (const auto kept = keeps.find(node); kept != keeps.end()) {
+        change.reason = kept->second->reason;
+        change.blocking_reason = kept->second->blocking_reason;
+        change.pod = kept->second->pod;
+      }
+    }
   }
 
   // Verifies the plan.  A wrong plan is a bug, and no part of it may be used.
@@ -333,15 +407,71 @@ class RoundRun {
     std::vector<NodeId> nodes;
     nodes.reserve(snapshot_.nodes());
     NodeSet was_unneeded(catalog_.nodes());
+    std::vector<std::pair<int64_t, NodeId>> unneeded;  // Since when; only if rounds are stable.
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeGroup* const group = groups_.Find(node);
       if (group == nullptr || !MayShrink(*group)) return;
+      const TextId name = catalog_.node(node).name;
+      const auto since_s = state_.timers_.Since(name);
+      if (const auto kept_s = state_.timers_.SinceOrWaiting(name); kept_s && KeepsUnneeded()) {
+        unneeded.emplace_back(*kept_s, node);
+        return;
+      }
       nodes.push_back(node);
-      if (state_.timers_.Since(catalog_.node(node).name)) was_unneeded.Insert(node);
+      if (since_s) was_unneeded.Insert(node);
     });
     SortCandidates(snapshot_, groups_, options_.planner, input_.order, now_s_, &was_unneeded,
                    nodes);
-    return nodes;
+    // Nodes that became unneeded at the same time keep the order of their ids.
+    std::ranges::stable_sort(unneeded, {}, &std::pair<int64_t, NodeId>::first);
+    std::vector<NodeId> ordered;
+    ordered.reserve(unneeded.size() + nodes.size());
+    for (const auto& [since_s, node] : unneeded) ordered.push_back(node);
+    ordered.insert(ordered.end(), nodes.begin(), nodes.end());
+    return ordered;
+  }
+
+  [[nodiscard]] bool KeepsUnneeded() const {
+    return options_.stable.on && input_.candidates == nullptr;
+  }
+
+  // Takes the nodes that are unneeded out of the destinations of the pass.  Each of them is tried
+  // in each round: a budget that kept one may allow more by now.
+  void CloseUnneeded() {
+    destinations_ = Planned().alive();
+    for (const NodeId node : candidates_) {
+      if (!state_.timers_.SinceOrWaiting(catalog_.node(node).name)) continue;
+      destinations_->Erase(node);
+      state_.planner_.TryAgain(catalog_, node);
+    }
+    pass_.destinations = &*destinations_;
+  }
+
+  // Makes a pass in the autoscaler's order, if it is due.  If that is better by more than the
+  // margin, its plan is the plan of the round.
+  void TryGreedy() {
+    const int64_t every = options_.stable.greedy_every;
+    if (every == 0 || (state_.rounds_ + 1) % every != 0) return;
+    std::vector<NodeId> order = candidates_;
+    std::ranges::sort(order);
+    SortCandidates(snapshot_, groups_, options_.planner, input_.order, now_s_,
+                   /*was_unneeded=*/nullptr, order);
+    PassInput beside = pass_;
+    beside.candidates = order;
+    beside.destinations = nullptr;
+    Planner planner(options_.planner);
+    absl::StatusOr<Plan> greedy = planner.Pass(Planned(), groups_, beside);
+    if (!greedy.ok()) return;  // Cannot be: the input is that of the pass before, reordered.
+    result_.greedy_removes = greedy->remove.size();
+    const double needed =
+        static_cast<double>(result_.plan.remove.size()) * (1 + options_.stable.margin);
+    if (static_cast<double>(greedy->remove.size()) <= needed) return;
+    result_.plan = *std::move(greedy);
+    result_.took_greedy = true;
+    candidates_ = std::move(order);
+    pass_ = beside;
+    pass_.candidates = candidates_;
+    state_.planner_.Adopt(Planned(), result_.plan);
   }
 
   // If a deadline cut the last pass, moves the candidates that it skipped to the front, so that
@@ -589,6 +719,7 @@ class RoundRun {
   std::vector<int64_t> in_deletion_count_;  // By GroupId.
   InProgress in_progress_;
   std::vector<NodeId> candidates_;
+  std::optional<NodeSet> destinations_;  // With StableRounds; pass_ refers to it.
   PassInput pass_;
   std::optional<ClusterSnapshot> beside_deletions_;  // Absent: no node is being deleted.
   std::vector<NodeId> nodes_in_deletion_;
@@ -622,6 +753,11 @@ static absl::Status CheckOptions(const ScaleDownOptions& options) {
   duration("clock_jump_max_s", options.clock_jump_max_s);
   duration("node_deletion_candidate_ttl_s", options.node_deletion_candidate_ttl_s);
   duration("recent_eviction_ttl_s", options.recent_eviction_ttl_s);
+  if (!(options.stable.margin >= 0) || options.stable.greedy_every < 0) {
+    status.Update(absl::InvalidArgumentError(
+        absl::StrCat("stable: the margin ", options.stable.margin, " and the rounds ",
+                     options.stable.greedy_every, " must not be negative")));
+  }
   const auto minimum = [&](std::string_view field, int64_t least) {
     if (least >= 0) return;
     status.Update(absl::InvalidArgumentError(
@@ -704,6 +840,7 @@ void ScaleDown::Restore(const ScaleDownState& state, const std::shared_ptr<Symbo
   jump_s_ = state.jump_s;
   limit_.Restore(state.limit);
   timers_.Restore(state.timers, symbols);
+  kept_.clear();
   skipped_.clear();
   for (const auto& [node, since_s] : state.skipped) {
     skipped_.push_back({symbols.Intern(node), since_s});

@@ -76,6 +76,22 @@ enum class DisplacedPods : uint8_t {
   kBestEffort,  // The round continues, as in the autoscaler.
 };
 
+// Rounds that keep what they found.  The nodes that are unneeded are tried first, those that have
+// been unneeded longest before the others, with the destinations that the last round found, and no
+// pod is placed on them.  So a node leaves the unneeded nodes only if something has changed that
+// concerns it, and its timer goes on.  Its timer also goes on while only a PodDisruptionBudget
+// keeps it, and each round tries it again.  Has no effect on a round whose input has its own
+// candidates. stable_planner.h has the same for single plans, and says why it is right.
+struct StableRounds {
+  bool on = false;
+  // Each so many rounds, a pass in the autoscaler's order is made beside, and replaces the kept
+  // nodes if it removes more than this share more nodes.
+  double margin = 0.02;
+  int64_t greedy_every = 60;  // 0: never.
+
+  bool operator==(const StableRounds&) const = default;
+};
+
 // Which plans are verified (verify.h).
 enum class VerifyPlans : uint8_t {
   kAlways,          // For callers that show or store the plan.
@@ -116,6 +132,7 @@ struct ScaleDownOptions {
   VerifyPlans verify = VerifyPlans::kBeforeDeletion;
   // Whether the number of removable nodes limits a pass (limits.h).
   bool unneeded_limit = true;
+  StableRounds stable;
 
   bool operator==(const ScaleDownOptions&) const = default;
 };
@@ -155,6 +172,17 @@ struct UnneededNode {
   int64_t since_s;
 };
 
+// A node that this round found unneeded and the last round did not, or the reverse.
+struct UnneededChange {
+  NodeId node;
+  bool unneeded = false;
+  // `unneeded`: why the last round kept the node; otherwise why this one keeps it.  kNoReason: that
+  // round did not judge the node.
+  UnremovableReason reason = UnremovableReason::kNoReason;
+  BlockingPodReason blocking_reason = BlockingPodReason::kNoReason;
+  PodId pod = kNoPod;  // If this round keeps the node: the pod that is the reason.
+};
+
 struct GroupCounts {
   int64_t nodes = 0;
   int64_t unneeded = 0;
@@ -191,6 +219,16 @@ struct RoundResult {
   int64_t longest_skipped_s = 0;
   // A summary of plan.keep.
   UnremovableNodes unremovable;
+  // How many nodes have lost their timer, although they are still in the cluster and are not being
+  // deleted.
+  size_t timers_lost = 0;
+  // With StableRounds: the nodes that became unneeded, in the order of the plan, then those that
+  // were unneeded, in the order of their names.
+  std::vector<UnneededChange> changes;
+  // With StableRounds: how many nodes the pass in the autoscaler's order removes, if one was made
+  // beside; and whether its plan replaced the kept one.
+  std::optional<size_t> greedy_removes;
+  bool took_greedy = false;
   // Oddities of the input, one line each.
   std::vector<std::string> log;
 };
@@ -227,6 +265,13 @@ class ScaleDown {
   Planner planner_;
   UnneededLimit limit_;
   UnneededTimers timers_;
+  // With StableRounds: why the last round kept a node, by name.  Not saved: after a restart the
+  // first round does not say why a node was kept before.
+  struct KeptBefore {
+    UnremovableReason reason;
+    BlockingPodReason blocking_reason;
+  };
+  absl::flat_hash_map<TextId, KeptBefore> kept_;
   Cooldowns cooldowns_;
   ActuationStatus actuation_;
   StartedDeletions started_;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "snapshot/node_set.h"
-
 namespace ebb {
 
 const UnneededTimers::Entry* UnneededTimers::Find(const NodeInfo& node,
@@ -16,11 +14,16 @@ const UnneededTimers::Entry* UnneededTimers::Find(const NodeInfo& node,
 }
 
 void UnneededTimers::Update(const Catalog& catalog, const Plan& plan, int64_t now_s,
-                            SkippedTimer skipped, ReturnedNode returned) {
+                            SkippedTimer skipped, ReturnedNode returned, const NodeSet* waiting) {
   std::swap(timers_, before_);
   timers_.clear();
   timers_.reserve(plan.remove.size());
-  if (skipped == SkippedTimer::kKept) KeepSkipped(catalog, plan, returned);
+  if (skipped == SkippedTimer::kKept && !plan.skipped.empty()) {
+    NodeSet not_reached(catalog.nodes());
+    for (const NodeId node : plan.skipped) not_reached.Insert(node);
+    KeepTimers(catalog, not_reached, returned);
+  }
+  if (waiting != nullptr) KeepTimers(catalog, *waiting, returned);
   for (const RemovableNode& removable : plan.remove) {
     const NodeInfo& node = catalog.node(removable.node);
     const Entry* running = Find(node, returned);
@@ -30,13 +33,11 @@ void UnneededTimers::Update(const Catalog& catalog, const Plan& plan, int64_t no
 }
 
 // Walks over the timers, because they are few where a pass skips many nodes.
-void UnneededTimers::KeepSkipped(const Catalog& catalog, const Plan& plan, ReturnedNode returned) {
-  if (before_.empty() || plan.skipped.empty()) return;
-  NodeSet skipped(catalog.nodes());
-  for (const NodeId node : plan.skipped) skipped.Insert(node);
+void UnneededTimers::KeepTimers(const Catalog& catalog, const NodeSet& nodes,
+                                ReturnedNode returned) {
   for (const auto& [name, entry] : before_) {
     const NodeId node = catalog.FindNode(name);
-    if (node == kNoNode || !skipped.Contains(node)) continue;
+    if (node == kNoNode || !nodes.Contains(node)) continue;
     if (Find(catalog.node(node), returned) == nullptr) continue;
     timers_[name] = {catalog.node(node).uid, entry.since_s, false};
   }

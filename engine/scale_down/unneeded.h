@@ -23,6 +23,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "engine/plan/plan.h"
 #include "snapshot/catalog.h"
+#include "snapshot/node_set.h"
 
 namespace ebb {
 
@@ -49,15 +50,23 @@ class UnneededTimers {
   };
 
   // Replaces the set of nodes with a timer by `plan.remove`; a node that had a timer keeps it.
-  // `skipped` says what happens to skipped nodes that are still in the cluster.
+  // `skipped` says what happens to skipped nodes that are still in the cluster.  `waiting`: nodes
+  // that the plan keeps although nothing says that they are needed again; their timers go on as
+  // those of skipped nodes with SkippedTimer::kKept.  May be null.
   void Update(const Catalog& catalog, const Plan& plan, int64_t now_s, SkippedTimer skipped,
-              ReturnedNode returned = ReturnedNode::kRestarts);
+              ReturnedNode returned = ReturnedNode::kRestarts, const NodeSet* waiting = nullptr);
 
   // When the node of that name became unneeded; nullopt: the last pass did not find it removable.
   [[nodiscard]] std::optional<int64_t> Since(TextId node) const {
     const auto it = timers_.find(node);
     if (it == timers_.end() || !it->second.judged) return std::nullopt;
     return it->second.since_s;
+  }
+
+  // When the node of that name became unneeded, also if the last pass skipped it or it waits.
+  [[nodiscard]] std::optional<int64_t> SinceOrWaiting(TextId node) const {
+    const auto it = timers_.find(node);
+    return it == timers_.end() ? std::nullopt : std::optional(it->second.since_s);
   }
 
   // Visits (name, UID) of every node with a timer, judged or skipped, in unspecified order.
@@ -85,7 +94,8 @@ class UnneededTimers {
 
   // The timer that continues for the node, or nullptr.
   const Entry* Find(const NodeInfo& node, ReturnedNode returned) const;
-  void KeepSkipped(const Catalog& catalog, const Plan& plan, ReturnedNode returned);
+  // Keeps the timers of these nodes, as not judged.
+  void KeepTimers(const Catalog& catalog, const NodeSet& nodes, ReturnedNode returned);
 
   Timers timers_;
   Timers before_;  // While Update runs: the timers of the pass before.

@@ -12,38 +12,38 @@
 namespace ebb {
 namespace {
 
-bool UsesStorage(const PodShape& shape) { return !shape.claims.empty() || shape.volumes != 0; }
+bool HasStorage(const PodShape& shape) { return !shape.claims.empty() || shape.volumes != 0; }
 
 }  // namespace
 
 SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
-    : catalog_(snapshot.catalog()),
+    : catalog_(&snapshot.catalog()),
       now_s_(now_s),
       matches_os_(snapshot.matches_os()),
-      matches_(catalog_),
-      alive_(catalog_.nodes()),
-      pods_on_(catalog_.nodes()),
-      node_of_(catalog_.pods(), kNoNode),
-      needs_(catalog_.pod_shapes()),
-      open_(catalog_.nodes()),
-      loads_(catalog_.nodes()),
-      domains_(catalog_.topology_keys().size()),
-      eligible_(catalog_.registries().size()),
-      tallies_(catalog_.tables().size()),
-      tallied_in_(catalog_.pod_shapes()) {
+      matches_(*catalog_),
+      alive_(catalog_->nodes()),
+      pods_on_(catalog_->nodes()),
+      node_of_(catalog_->pods(), kNoNode),
+      needs_(catalog_->pod_shapes()),
+      open_(catalog_->nodes()),
+      loads_(catalog_->nodes()),
+      domains_(catalog_->topology_keys().size()),
+      eligible_(catalog_->registries().size()),
+      tallies_(catalog_->tables().size()),
+      tallied_in_(catalog_->pod_shapes()) {
   EBB_DCHECK(snapshot.depth() == 0);
-  for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
     const NodeId node{n};
     alive_[n] = snapshot.Contains(node);
     if (!alive_[n]) continue;
-    open_[n] = IsOpen(catalog_.node(node));
+    open_[n] = IsOpen(catalog_->node(node));
     const std::span<const PodId> pods = snapshot.PodsOn(node);
     pods_on_[n].assign(pods.begin(), pods.end());
     for (const PodId pod : pods) node_of_[Index(pod)] = node;
   }
   bool any_storage = false;
-  for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
-    needs_[s] = NeedsOf(catalog_.shape(PodShapeId{s}));
+  for (uint32_t s = 0; s < catalog_->pod_shapes(); ++s) {
+    needs_[s] = NeedsOf(catalog_->shape(PodShapeId{s}));
     any_storage |= needs_[s].storage;
   }
   if (any_storage) storage_ = snapshot;
@@ -60,12 +60,12 @@ SlowCluster::Needs SlowCluster::NeedsOf(const PodShape& shape) const {
     if (Index(resource) < kFixedResources) needs.charge[Index(resource)] = amount;
     needs.rare |= Index(resource) >= kFixedResources;
   }
-  const Constraints& constraints = catalog_.constraints(shape.constraints);
+  const Constraints& constraints = catalog_->constraints(shape.constraints);
   needs.selective = !constraints.node_selector.empty() || constraints.has_node_affinity ||
                     shape.needs_restart_all_containers ||
                     shape.needs_host_network_user_namespaces || shape.needs_bind_mount_options ||
                     (matches_os_ && constraints.os != kNoText);
-  needs.storage = UsesStorage(shape);
+  needs.storage = HasStorage(shape);
   needs.spread = !shape.spread.empty();
   needs.terms = !shape.affinity.empty() || !shape.anti_affinity.empty();
   return needs;
@@ -76,14 +76,14 @@ void SlowCluster::Add(PodId pod, NodeId node) {
   node_of_[Index(pod)] = node;
   pods_on_[Index(node)].push_back(pod);
   if (loads_[Index(node)]) Charge(pod, *loads_[Index(node)]);
-  Count(pod, node, +1);
+  Count(catalog_->shape_id(pod), node, +1);
   if (storage_) storage_->AddPod(pod, node);
 }
 
 void SlowCluster::BeginRemoval(NodeId node) {
   for (const PodId pod : std::exchange(pods_on_[Index(node)], {})) {
     node_of_[Index(pod)] = kNoNode;
-    Count(pod, node, -1);
+    Count(catalog_->shape_id(pod), node, -1);
     if (storage_) storage_->RemovePod(pod);
   }
   loads_[Index(node)].reset();
@@ -91,11 +91,10 @@ void SlowCluster::BeginRemoval(NodeId node) {
   if (storage_) storage_->SetGhost(node);
 }
 
-void SlowCluster::EndRemoval() {
-  alive_[Index(removing_)] = false;
+void SlowCluster::LeaveDomains(NodeId node) {
   for (uint32_t r = 0; r < eligible_.size(); ++r) {
-    if (!eligible_[r] || !eligible_[r]->nodes[Index(removing_)]) continue;
-    const uint32_t domain = DomainsOf(catalog_.registries()[r].key).of[Index(removing_)];
+    if (!eligible_[r] || !eligible_[r]->nodes[Index(node)]) continue;
+    const uint32_t domain = DomainsOf(catalog_->registries()[r].key).of[Index(node)];
     if (--eligible_[r]->present[domain] > 0) continue;
     --eligible_[r]->domains;
     for (const TableId table : eligible_[r]->tallied) {
@@ -103,6 +102,24 @@ void SlowCluster::EndRemoval() {
       tally.ChangeDomains(tally.In(domain), -1);
     }
   }
+}
+
+void SlowCluster::RejoinDomains(NodeId node) {
+  for (uint32_t r = 0; r < eligible_.size(); ++r) {
+    if (!eligible_[r] || !eligible_[r]->nodes[Index(node)]) continue;
+    const uint32_t domain = DomainsOf(catalog_->registries()[r].key).of[Index(node)];
+    if (eligible_[r]->present[domain]++ > 0) continue;
+    ++eligible_[r]->domains;
+    for (const TableId table : eligible_[r]->tallied) {
+      Tally& tally = *tallies_[Index(table)];
+      tally.ChangeDomains(tally.In(domain), +1);
+    }
+  }
+}
+
+void SlowCluster::EndRemoval() {
+  alive_[Index(removing_)] = false;
+  LeaveDomains(removing_);
   if (storage_) {
     storage_->ClearGhost();
     storage_->RemoveNode(removing_);
@@ -111,34 +128,114 @@ void SlowCluster::EndRemoval() {
 }
 
 std::string SlowCluster::WhyNot(PodId pod, NodeId node) {
-  const PodShapeId id = catalog_.shape_id(pod);
-  const PodShape& shape = catalog_.shape(id);
+  if (node == removing_) return "that node is the one that goes";
+  if (std::string why = WhyNotByNode(pod, node); !why.empty()) return why;
+  const PodShapeId id = catalog_->shape_id(pod);
+  const PodShape& shape = catalog_->shape(id);
+  if (std::string why = WhyNotForLoad(shape, id, node); !why.empty()) return why;
+  if (needs_[Index(id)].storage) {
+    if (std::string why = WhyNotForStorage(shape, node); !why.empty()) return why;
+  }
+  return std::string(WhyNotByOthers(pod, node));
+}
+
+std::string SlowCluster::WhyNotByNode(PodId pod, NodeId node) const {
+  const PodShapeId id = catalog_->shape_id(pod);
+  const PodShape& shape = catalog_->shape(id);
   if (!shape.not_understood.empty()) {
     return absl::StrCat("it has a constraint that is not understood: ", shape.not_understood);
   }
-  if (node == removing_) return "that node is the one that goes";
-  const Needs& needs = needs_[Index(id)];
-  if (needs.selective || !open_[Index(node)]) {
-    if (const std::string_view why = WhyNotStatically(shape, node); !why.empty()) {
-      return std::string(why);
-    }
+  if (!needs_[Index(id)].selective && open_[Index(node)]) return "";
+  return std::string(WhyNotStatically(shape, node));
+}
+
+std::string_view SlowCluster::WhyNotByOthers(PodId pod, NodeId node) {
+  const PodShapeId id = catalog_->shape_id(pod);
+  const PodShape& shape = catalog_->shape(id);
+  if (needs_[Index(id)].spread) {
+    if (const std::string_view why = WhyNotForSpread(shape, node); !why.empty()) return why;
   }
-  if (std::string why = WhyNotForLoad(shape, id, node); !why.empty()) return why;
-  if (needs.storage) {
-    if (std::string why = WhyNotForStorage(shape, node); !why.empty()) return why;
+  if (!needs_[Index(id)].terms && RepelledBy(id).empty()) return "";
+  return WhyNotForNeighbours(shape, id, node);
+}
+
+bool SlowCluster::DependsOnOthers(PodId pod) {
+  const PodShapeId id = catalog_->shape_id(pod);
+  return needs_[Index(id)].spread || needs_[Index(id)].terms || !RepelledBy(id).empty();
+}
+
+void SlowCluster::TallyFor(PodId pod) {
+  const PodShapeId id = catalog_->shape_id(pod);
+  const PodShape& shape = catalog_->shape(id);
+  for (const SpreadConstraint& constraint : shape.spread) TallyOf(constraint.table);
+  for (const AffinityTerm& term : shape.affinity) TallyOf(term.table);
+  for (const AntiAffinityTerm& term : shape.anti_affinity) TallyOf(term.table);
+  for (const TableId table : RepelledBy(id)) TallyOf(table);
+}
+
+// --- Continuing --------------------------------------------------------------------
+
+void SlowCluster::Follow(const Catalog& catalog, int64_t now_s) {
+  catalog_ = &catalog;
+  now_s_ = now_s;
+  matches_ = SlowMatches(catalog);
+  storage_.reset();
+  of_shape_.clear();
+  node_of_.resize(catalog.pods(), kNoNode);
+  for (auto s = static_cast<uint32_t>(needs_.size()); s < catalog.pod_shapes(); ++s) {
+    LearnShape(PodShapeId{s});
   }
-  if (needs.spread) {
-    if (const std::string_view why = WhyNotForSpread(shape, node); !why.empty()) {
-      return std::string(why);
-    }
+}
+
+void SlowCluster::LearnShape(PodShapeId id) {
+  const PodShape& shape = catalog_->shape(id);
+  needs_.push_back(NeedsOf(shape));
+  std::vector<TableId>& tallied_in = tallied_in_.emplace_back();
+  for (uint32_t t = 0; t < tallies_.size(); ++t) {
+    if (tallies_[t] && Counts(TableId{t}, id)) tallied_in.push_back(TableId{t});
   }
-  if (!needs.terms && RepelledBy(id).empty()) return "";
-  return std::string(WhyNotForNeighbours(shape, id, node));
+  if (repelled_by_.empty()) return;
+  std::vector<TableId>& repelled_by = repelled_by_.emplace_back();
+  for (uint32_t t = 0; t < catalog_->tables().size(); ++t) {
+    const CounterTable& table = catalog_->tables()[t];
+    if (table.kind != TableKind::kExistingAnti) continue;
+    if (Counts(TableId{t}, id)) having_[t].push_back(id);
+    if (matches_.IsMatch(table.matchers, shape)) repelled_by.push_back(TableId{t});
+  }
+}
+
+// Whether the table counts pods of the shape.
+bool SlowCluster::Counts(TableId id, PodShapeId of) const {
+  const CounterTable& table = catalog_->tables()[Index(id)];
+  const PodShape& shape = catalog_->shape(of);
+  if (table.kind == TableKind::kExistingAnti) {
+    return std::ranges::any_of(shape.anti_affinity,
+                               [&](const AntiAffinityTerm& term) { return term.repelling == id; });
+  }
+  if (table.kind == TableKind::kSpread && shape.terminating) return false;
+  return matches_.IsMatch(table.matchers, shape);
+}
+
+void SlowCluster::SetPods(NodeId node, std::span<const PodShapeId> were,
+                          std::span<const PodId> pods) {
+  std::vector<PodId>& held = pods_on_[Index(node)];
+  EBB_CHECK(held.size() == were.size());
+  for (size_t i = 0; i < held.size(); ++i) {
+    Count(were[i], node, -1);
+    // The pod may be on another node by now.
+    if (NodeOf(held[i]) == node) node_of_[Index(held[i])] = kNoNode;
+  }
+  held.assign(pods.begin(), pods.end());
+  for (const PodId pod : held) {
+    Count(catalog_->shape_id(pod), node, +1);
+    node_of_[Index(pod)] = node;
+  }
+  loads_[Index(node)].reset();
 }
 
 bool SlowCluster::MayRunAsFarAsUnderstood(PodId pod, NodeId node) {
-  const PodShapeId id = catalog_.shape_id(pod);
-  const PodShape& shape = catalog_.shape(id);
+  const PodShapeId id = catalog_->shape_id(pod);
+  const PodShape& shape = catalog_->shape(id);
   // A field with a selector that the scheduler cannot parse either, such as
   // "spec.affinity.podAffinity: ...".
   for (const char* field : {"spec.affinity.podAffinity: ", "spec.affinity.podAntiAffinity: ",
@@ -168,7 +265,7 @@ bool SlowCluster::KeepsPodsAway(const Taint& taint) const {
 }
 
 bool SlowCluster::ToleratesTaintsOf(const Constraints& constraints, NodeId node) const {
-  for (const Taint& taint : catalog_.node(node).taints) {
+  for (const Taint& taint : catalog_->node(node).taints) {
     if (!KeepsPodsAway(taint)) continue;
     if (!Tolerates(constraints, Text(taint.key), Text(taint.value), Text(taint.effect_text))) {
       return false;
@@ -203,8 +300,8 @@ bool SlowCluster::IsAffine(const Constraints& constraints, const NodeInfo& info)
 }
 
 std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId node) const {
-  const NodeInfo& info = catalog_.node(node);
-  const Constraints& constraints = catalog_.constraints(shape.constraints);
+  const NodeInfo& info = catalog_->node(node);
+  const Constraints& constraints = catalog_->constraints(shape.constraints);
   if (info.unschedulable &&
       !Tolerates(constraints, "node.kubernetes.io/unschedulable", "", "NoSchedule")) {
     return "NodeUnschedulable: node(s) were unschedulable";
@@ -223,7 +320,7 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
       (shape.needs_host_network_user_namespaces && !declares("UserNamespacesHostNetworkSupport"))) {
     return "NodeDeclaredFeatures: node(s) didn't match Pod's required features";
   }
-  if (shape.needs_bind_mount_options && ToString(catalog_.kubernetes_version()) == "1.37" &&
+  if (shape.needs_bind_mount_options && ToString(catalog_->kubernetes_version()) == "1.37" &&
       !declares("VolumeBindMountOptions")) {
     return "NodeDeclaredFeatures: node(s) didn't match Pod's required features";
   }
@@ -237,15 +334,15 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
 // --- Checks that depend on the pods of the node ----------------------------------
 
 void SlowCluster::Charge(PodId pod, Load& load) const {
-  const PodShapeId id = catalog_.shape_id(pod);
+  const PodShapeId id = catalog_->shape_id(pod);
   const Needs& needs = needs_[Index(id)];
   for (size_t r = 0; r < kFixedResources; ++r) load.left[r] -= needs.charge[r];
   if (!needs.rare) return;
   if (load.rare == nullptr) load.rare = std::make_unique<Load::Rare>();
-  for (const auto& [resource, amount] : catalog_.shape(id).charge_requests) {
+  for (const auto& [resource, amount] : catalog_->shape(id).charge_requests) {
     if (Index(resource) >= kFixedResources) load.rare->taken[resource] += amount;
   }
-  for (const HostPort& port : catalog_.shape(id).host_ports) {
+  for (const HostPort& port : catalog_->shape(id).host_ports) {
     load.rare->ports[{port.port, port.protocol}].insert(port.ip);
   }
 }
@@ -254,7 +351,7 @@ SlowCluster::Load& SlowCluster::LoadOf(NodeId node) {
   std::optional<Load>& load = loads_[Index(node)];
   if (load) return *load;
   load.emplace();
-  const std::vector<ResourceQuantity>& allocatable = catalog_.node(node).allocatable;
+  const std::vector<ResourceQuantity>& allocatable = catalog_->node(node).allocatable;
   for (uint32_t r = 0; r < kFixedResources; ++r) {
     load->left[r] = AmountOf(allocatable, ResourceId{r});
   }
@@ -264,18 +361,35 @@ SlowCluster::Load& SlowCluster::LoadOf(NodeId node) {
 }
 
 std::string SlowCluster::WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node) {
-  const Load& load = LoadOf(node);
-  if (static_cast<int64_t>(PodsOn(node).size()) + 1 > load.slots) {
-    return "NodeResourcesFit: Too many pods";
-  }
+  return WhyNotForLoad(shape, id, node, PodsOn(node).size(), LoadOf(node));
+}
+
+// Beside `pods` other pods, which take `load`.
+std::string SlowCluster::WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node,
+                                       size_t pods, const Load& load) const {
+  if (static_cast<int64_t>(pods) + 1 > load.slots) return "NodeResourcesFit: Too many pods";
   const Needs& needs = needs_[Index(id)];
   for (uint32_t r = 0; r < kFixedResources; ++r) {
     if (needs.fit[r] > 0 && needs.fit[r] > load.left[r]) {
       return absl::StrCat("NodeResourcesFit: Insufficient ",
-                          Absl(catalog_.ResourceName(ResourceId{r})));
+                          Absl(catalog_->ResourceName(ResourceId{r})));
     }
   }
   return needs.rare ? WhyNotForRareLoad(shape, node, load) : "";
+}
+
+std::string SlowCluster::WhyNotByRoom(std::span<const PodId> pods, NodeId node) {
+  const Load& before = LoadOf(node);
+  Load load{.left = before.left, .slots = before.slots, .rare = nullptr};
+  if (before.rare != nullptr) load.rare = std::make_unique<Load::Rare>(*before.rare);
+  size_t others = PodsOn(node).size();
+  for (const PodId pod : pods) {
+    const PodShapeId id = catalog_->shape_id(pod);
+    std::string why = WhyNotForLoad(catalog_->shape(id), id, node, others++, load);
+    if (!why.empty()) return why;
+    Charge(pod, load);
+  }
+  return "";
 }
 
 std::string SlowCluster::WhyNotForRareLoad(const PodShape& shape, NodeId node,
@@ -285,13 +399,14 @@ std::string SlowCluster::WhyNotForRareLoad(const PodShape& shape, NodeId node,
   for (const auto& [resource, amount] : shape.fit_requests) {
     if (Index(resource) < kFixedResources || amount <= 0) continue;
     const auto taken = rare.taken.find(resource);
-    const __int128 left = __int128{AmountOf(catalog_.node(node).allocatable, resource)} -
+    const __int128 left = __int128{AmountOf(catalog_->node(node).allocatable, resource)} -
                           (taken == rare.taken.end() ? 0 : taken->second);
     if (amount > left) {
-      return absl::StrCat("NodeResourcesFit: Insufficient ", Absl(catalog_.ResourceName(resource)));
+      return absl::StrCat("NodeResourcesFit: Insufficient ",
+                          Absl(catalog_->ResourceName(resource)));
     }
   }
-  const TextId any_ip = catalog_.symbols().Find("0.0.0.0").value_or(kNoText);
+  const TextId any_ip = catalog_->symbols().Find("0.0.0.0").value_or(kNoText);
   for (const HostPort& port : shape.host_ports) {
     const auto held = rare.ports.find({port.port, port.protocol});
     if (held == rare.ports.end()) continue;
@@ -316,10 +431,10 @@ const SlowCluster::Domains& SlowCluster::DomainsOf(TopologyKeyId key) {
   if (domains) return *domains;
   domains.emplace();
   absl::flat_hash_map<TextId, uint32_t> by_value;
-  const TextId label = catalog_.topology_key(key).label;
-  for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+  const TextId label = catalog_->topology_key(key).label;
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
     const std::optional<TextId> value =
-        SlowMatches::ValueOf(catalog_.node(NodeId{n}).labels, label);
+        SlowMatches::ValueOf(catalog_->node(NodeId{n}).labels, label);
     domains->of.push_back(
         value ? by_value.try_emplace(*value, static_cast<uint32_t>(by_value.size())).first->second
               : kNone);
@@ -331,18 +446,18 @@ const SlowCluster::Domains& SlowCluster::DomainsOf(TopologyKeyId key) {
 SlowCluster::Eligible& SlowCluster::EligibleFor(RegistryId id) {
   std::optional<Eligible>& eligible = eligible_[Index(id)];
   if (eligible) return *eligible;
-  const DomainRegistry& registry = catalog_.registries()[Index(id)];
-  const Constraints& constraints = catalog_.constraints(registry.constraints);
+  const DomainRegistry& registry = catalog_->registries()[Index(id)];
+  const Constraints& constraints = catalog_->constraints(registry.constraints);
   const Domains& domains = DomainsOf(registry.key);
   eligible.emplace();
-  eligible->nodes.resize(catalog_.nodes());
+  eligible->nodes.resize(catalog_->nodes());
   eligible->present.resize(domains.count);
-  for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
     bool all = domains.of[n] != kNone;
     for (const TopologyKeyId key : registry.required_keys) {
       all = all && DomainsOf(key).of[n] != kNone;
     }
-    if (registry.honor_affinity) all = all && IsAffine(constraints, catalog_.node(NodeId{n}));
+    if (registry.honor_affinity) all = all && IsAffine(constraints, catalog_->node(NodeId{n}));
     if (registry.honor_taints) all = all && ToleratesTaintsOf(constraints, NodeId{n});
     eligible->nodes[n] = all;
     if (!all || !Contains(NodeId{n})) continue;
@@ -353,25 +468,25 @@ SlowCluster::Eligible& SlowCluster::EligibleFor(RegistryId id) {
 
 // Whether the registry ignores a node that is tainted as in deletion.
 bool SlowCluster::SkipsTainted(RegistryId id) const {
-  const DomainRegistry& registry = catalog_.registries()[Index(id)];
+  const DomainRegistry& registry = catalog_->registries()[Index(id)];
   return registry.honor_taints &&
-         !Tolerates(catalog_.constraints(registry.constraints), "ToBeDeletedByClusterAutoscaler",
+         !Tolerates(catalog_->constraints(registry.constraints), "ToBeDeletedByClusterAutoscaler",
                     absl::StrCat(now_s_), "NoSchedule");
 }
 
 // Finds the shapes that have the terms of kExistingAnti, and the shapes that these terms repel.
 void SlowCluster::FindRepelling() {
-  having_.resize(catalog_.tables().size());
-  repelled_by_.resize(catalog_.pod_shapes());
-  for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
-    for (const AntiAffinityTerm& term : catalog_.shape(PodShapeId{s}).anti_affinity) {
+  having_.resize(catalog_->tables().size());
+  repelled_by_.resize(catalog_->pod_shapes());
+  for (uint32_t s = 0; s < catalog_->pod_shapes(); ++s) {
+    for (const AntiAffinityTerm& term : catalog_->shape(PodShapeId{s}).anti_affinity) {
       std::vector<PodShapeId>& having = having_[Index(term.repelling)];
       // Equal terms of one shape count as one.
       if (having.empty() || having.back() != PodShapeId{s}) having.push_back(PodShapeId{s});
     }
   }
-  for (uint32_t t = 0; t < catalog_.tables().size(); ++t) {
-    const CounterTable& table = catalog_.tables()[t];
+  for (uint32_t t = 0; t < catalog_->tables().size(); ++t) {
+    const CounterTable& table = catalog_->tables()[t];
     if (table.kind != TableKind::kExistingAnti) continue;
     for (const PodShapeId shape : matches_.Find(table.matchers)) {
       repelled_by_[Index(shape)].push_back(TableId{t});
@@ -386,9 +501,9 @@ const std::vector<TableId>& SlowCluster::RepelledBy(PodShapeId id) {
 
 const std::vector<PodId>& SlowCluster::PodsOf(PodShapeId shape) {
   if (of_shape_.empty()) {
-    of_shape_.resize(catalog_.pod_shapes());
-    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      of_shape_[Index(catalog_.shape_id(PodId{p}))].push_back(PodId{p});
+    of_shape_.resize(catalog_->pod_shapes());
+    for (uint32_t p = 0; p < catalog_->pods(); ++p) {
+      of_shape_[Index(catalog_->shape_id(PodId{p}))].push_back(PodId{p});
     }
   }
   return of_shape_[Index(shape)];
@@ -396,11 +511,11 @@ const std::vector<PodId>& SlowCluster::PodsOf(PodShapeId shape) {
 
 // The shapes that the table counts: matching ones; for kExistingAnti, shapes with the term.
 std::vector<PodShapeId> SlowCluster::ShapesOf(TableId id) {
-  const CounterTable& table = catalog_.tables()[Index(id)];
+  const CounterTable& table = catalog_->tables()[Index(id)];
   if (table.kind == TableKind::kExistingAnti) return having_[Index(id)];
   std::vector<PodShapeId> shapes = matches_.Find(table.matchers);
   if (table.kind == TableKind::kSpread) {
-    std::erase_if(shapes, [&](PodShapeId shape) { return catalog_.shape(shape).terminating; });
+    std::erase_if(shapes, [&](PodShapeId shape) { return catalog_->shape(shape).terminating; });
   }
   return shapes;
 }
@@ -409,7 +524,7 @@ const SlowCluster::Tally& SlowCluster::TallyOf(TableId id) {
   std::optional<Tally>& tally = tallies_[Index(id)];
   if (tally) return *tally;
   tally.emplace();
-  const CounterTable& table = catalog_.tables()[Index(id)];
+  const CounterTable& table = catalog_->tables()[Index(id)];
   if (table.kind == TableKind::kSpread) {
     Eligible& eligible = EligibleFor(table.registry);
     eligible.tallied.push_back(id);
@@ -424,12 +539,12 @@ const SlowCluster::Tally& SlowCluster::TallyOf(TableId id) {
   return *tally;
 }
 
-void SlowCluster::Count(PodId pod, NodeId node, int sign) {
-  for (const TableId table : tallied_in_[Index(catalog_.shape_id(pod))]) CountIn(table, node, sign);
+void SlowCluster::Count(PodShapeId shape, NodeId node, int sign) {
+  for (const TableId table : tallied_in_[Index(shape)]) CountIn(table, node, sign);
 }
 
 void SlowCluster::CountIn(TableId id, NodeId node, int sign) {
-  const CounterTable& table = catalog_.tables()[Index(id)];
+  const CounterTable& table = catalog_->tables()[Index(id)];
   const uint32_t domain = DomainsOf(table.key).of[Index(node)];
   if (domain == kNone) return;
   const bool spread = table.kind == TableKind::kSpread;
@@ -451,7 +566,7 @@ std::string_view SlowCluster::WhyNotForSpread(const PodShape& shape, NodeId node
       return "PodTopologySpread: node(s) didn't match pod topology spread constraints (missing "
              "required label)";
     }
-    const RegistryId registry = catalog_.tables()[Index(constraint.table)].registry;
+    const RegistryId registry = catalog_->tables()[Index(constraint.table)].registry;
     const Eligible& eligible = EligibleFor(registry);
     const Tally& tally = TallyOf(constraint.table);
     size_t registered = eligible.domains;
@@ -477,7 +592,7 @@ std::string_view SlowCluster::WhyNotForSpread(const PodShape& shape, NodeId node
 
 bool SlowCluster::MatchesItself(const PodShape& shape) const {
   return std::all_of(shape.affinity.begin(), shape.affinity.end(), [&](const AffinityTerm& term) {
-    return matches_.IsMatch(catalog_.tables()[Index(term.table)].matchers, shape);
+    return matches_.IsMatch(catalog_->tables()[Index(term.table)].matchers, shape);
   });
 }
 
@@ -496,7 +611,7 @@ std::string_view SlowCluster::WhyNotForNeighbours(const PodShape& shape, PodShap
     return "InterPodAffinity: node(s) didn't match pod affinity rules";
   }
   const auto is_near = [&](TableId table) {
-    const uint32_t here = DomainsOf(catalog_.tables()[Index(table)].key).of[Index(node)];
+    const uint32_t here = DomainsOf(catalog_->tables()[Index(table)].key).of[Index(node)];
     return here != kNone && TallyOf(table).In(here) > 0;
   };
   for (const AntiAffinityTerm& term : shape.anti_affinity) {

@@ -72,6 +72,42 @@ class SlowCluster {
   // tell which nodes its claims allow.
   [[nodiscard]] bool MayRunAsFarAsUnderstood(PodId pod, NodeId node);
 
+  // --- The parts of WhyNot -----------------------------------------------------
+  // For a caller that keeps the cluster while pods come and go, and repeats only what may have
+  // changed (certified_plan.h).  Such a caller does not use Add, BeginRemoval and EndRemoval, and
+  // judges no pods with storage.
+
+  [[nodiscard]] bool UsesStorage(PodId pod) const {
+    return needs_[Index(catalog_->shape_id(pod))].storage;
+  }
+  // The checks that depend only on the pod's shape and the node.
+  [[nodiscard]] std::string WhyNotByNode(PodId pod, NodeId node) const;
+  // Why one of `pods` finds no room if they come to the node in this order.  Empty: all have room.
+  // Cost: O(pods).
+  [[nodiscard]] std::string WhyNotByRoom(std::span<const PodId> pods, NodeId node);
+  // Whether it matters to the pod which pods are on which nodes: spreading and affinity.
+  [[nodiscard]] bool DependsOnOthers(PodId pod);
+  // Fills the tallies that WhyNotByOthers reads.  Cost: as the first use of its terms.
+  void TallyFor(PodId pod);
+  // The checks of spreading and affinity, by the counts.  REQUIRES: TallyFor(pod).
+  [[nodiscard]] std::string_view WhyNotByOthers(PodId pod, NodeId node);
+
+  // Change only the counts, as if pods were added and a node were removed.  Every change must be
+  // undone in reverse order before SetPods and Follow.
+  void CountPod(PodId pod, NodeId node, int sign) { Count(catalog_->shape_id(pod), node, sign); }
+  // The node whose pods find new places now; kNoNode: none.
+  void SetRemoving(NodeId node) { removing_ = node; }
+  void LeaveDomains(NodeId node);
+  void RejoinDomains(NodeId node);
+
+  // Continues with a later version of the catalog (Catalog::lineage): it may have more pods and
+  // shapes; ids of pods may have passed to other pods.  The nodes, tables and budgets are the same.
+  // The caller then calls SetPods for each node with other pods.
+  // Cost: O(new shapes * tables).
+  void Follow(const Catalog& catalog, int64_t now_s);
+  // Replaces the pods of the node.  `were` are the shapes that its present pods had when they came.
+  void SetPods(NodeId node, std::span<const PodShapeId> were, std::span<const PodId> pods);
+
  private:
   // The nodes by the value of one topology key: each value is a domain.
   struct Domains {
@@ -131,7 +167,7 @@ class SlowCluster {
     std::unique_ptr<Rare> rare;  // Null: no such pod.
   };
 
-  [[nodiscard]] std::string_view Text(TextId id) const { return catalog_.Text(id); }
+  [[nodiscard]] std::string_view Text(TextId id) const { return catalog_->Text(id); }
 
   [[nodiscard]] bool Tolerates(const Constraints& constraints, std::string_view key,
                                std::string_view value, std::string_view effect) const;
@@ -145,6 +181,8 @@ class SlowCluster {
   [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node);
   [[nodiscard]] std::string WhyNotForRareLoad(const PodShape& shape, NodeId node,
                                               const Load& load) const;
+  [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node,
+                                          size_t pods, const Load& load) const;
   [[nodiscard]] std::string_view WhyNotForSpread(const PodShape& shape, NodeId node);
   [[nodiscard]] std::string_view WhyNotForNeighbours(const PodShape& shape, PodShapeId id,
                                                      NodeId node);
@@ -161,13 +199,15 @@ class SlowCluster {
   std::vector<PodShapeId> ShapesOf(TableId table);
   const Tally& TallyOf(TableId table);
   // Updates the tallies for a pod that comes to `node` (+1) or leaves it (-1).
-  void Count(PodId pod, NodeId node, int sign);
+  void Count(PodShapeId shape, NodeId node, int sign);
+  [[nodiscard]] bool Counts(TableId table, PodShapeId shape) const;
+  void LearnShape(PodShapeId shape);
   void CountIn(TableId table, NodeId node, int sign);
   Load& LoadOf(NodeId node);
   void Charge(PodId pod, Load& load) const;
 
-  const Catalog& catalog_;
-  const int64_t now_s_;
+  const Catalog* catalog_;
+  int64_t now_s_;
   const bool matches_os_;
   SlowMatches matches_;
   std::vector<bool> alive_;                  // By NodeId.

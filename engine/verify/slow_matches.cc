@@ -52,7 +52,7 @@ std::optional<TextId> SlowMatches::ValueOf(const LabelSet& labels, TextId key) {
 
 bool SlowMatches::Holds(const LabelRequirement& requirement, const LabelSet& labels) const {
   const std::optional<TextId> value = ValueOf(labels, requirement.key);
-  const auto number = [&]() { return value ? ParseInteger(catalog_.Text(*value)) : std::nullopt; };
+  const auto number = [&]() { return value ? ParseInteger(catalog_->Text(*value)) : std::nullopt; };
   switch (requirement.op) {
     case Operator::kIn:
       return value && Contains(requirement.values, *value);
@@ -87,14 +87,14 @@ bool SlowMatches::IsMatch(std::span<const PodMatcher> all, const PodShape& shape
 }
 
 void SlowMatches::MakeIndex() {
-  for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) shapes_.push_back(PodShapeId{s});
+  for (uint32_t s = 0; s < catalog_->pod_shapes(); ++s) shapes_.push_back(PodShapeId{s});
   std::ranges::sort(shapes_, [&](PodShapeId a, PodShapeId b) {
-    return std::tuple_cat(Look(catalog_.shape(a)), std::tie(a)) <
-           std::tuple_cat(Look(catalog_.shape(b)), std::tie(b));
+    return std::tuple_cat(Look(catalog_->shape(a)), std::tie(a)) <
+           std::tuple_cat(Look(catalog_->shape(b)), std::tie(b));
   });
   for (uint32_t i = 0; i < shapes_.size(); ++i) {
-    const PodShape& shape = catalog_.shape(shapes_[i]);
-    if (i > 0 && Look(catalog_.shape(shapes_[i - 1])) == Look(shape)) continue;
+    const PodShape& shape = catalog_->shape(shapes_[i]);
+    if (i > 0 && Look(catalog_->shape(shapes_[i - 1])) == Look(shape)) continue;
     const auto look = static_cast<uint32_t>(begins_.size());
     begins_.push_back(i);
     all_looks_.push_back(look);
@@ -109,7 +109,7 @@ void SlowMatches::MakeIndex() {
 
 SlowMatches::Looks SlowMatches::InNamespace(TextId name) const {
   const auto [begin, end] = std::ranges::equal_range(all_looks_, name, {}, [&](uint32_t look) {
-    return catalog_.shape(ShapesOf(look).front()).namespace_name;
+    return catalog_->shape(ShapesOf(look).front()).namespace_name;
   });
   return Looks(begin, end);
 }
@@ -169,7 +169,7 @@ std::vector<PodShapeId> SlowMatches::Find(std::span<const PodMatcher> all) {
     for (const uint32_t look : list) {
       const std::span<const PodShapeId> shapes = ShapesOf(look);
       ++comparisons_;
-      if (!IsMatch(all, catalog_.shape(shapes.front()))) continue;
+      if (!IsMatch(all, catalog_->shape(shapes.front()))) continue;
       found.insert(found.end(), shapes.begin(), shapes.end());
     }
   }

@@ -27,7 +27,7 @@ namespace ebb {
 
 class SlowMatches {
  public:
-  explicit SlowMatches(const Catalog& catalog) : catalog_(catalog) {}
+  explicit SlowMatches(const Catalog& catalog) : catalog_(&catalog) {}
 
   // The value of `key`; nullopt: the labels lack it.
   [[nodiscard]] static std::optional<TextId> ValueOf(const LabelSet& labels, TextId key);
@@ -65,7 +65,7 @@ class SlowMatches {
   }
   [[nodiscard]] std::vector<Looks> MayMatch(std::span<const PodMatcher> all) const;
 
-  const Catalog& catalog_;
+  const Catalog* catalog_;
   std::vector<PodShapeId> shapes_;        // Sorted by namespace, then labels.  Empty: no index yet.
   std::vector<uint32_t> begins_;          // Look l is shapes_ from begins_[l] up to begins_[l + 1].
   std::vector<uint32_t> all_looks_;       // All looks: 0, 1, 2, ...

@@ -103,6 +103,7 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   down.returned_node = ReturnedNode::kKeepsTimer;
   down.verify = VerifyPlans::kBeforeDeletion;
   down.unneeded_limit = false;
+  down.stable = {.on = true, .margin = 0.22, .greedy_every = 23};
   EXPECT_EQ(OptionsJson(options), Json::parse(R"({
     "candidateOrder": "least-utilized",
     "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true,
@@ -131,7 +132,8 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
       "maxNodeStartupTimeSeconds": 17, "clockJumpMaxSeconds": 18, "maxBulkSoftTaintCount": 19,
       "nodeDeletionCandidateTtlSeconds": 20, "recentEvictionTtlSeconds": 21,
       "displacedPods": "best-effort", "skippedTimer": "lost", "returnedNode": "keep-timer",
-      "verify": "before-deletion", "unneededLimit": false}})"));
+      "verify": "before-deletion", "unneededLimit": false,
+      "stable": {"on": true, "margin": 0.22, "greedyEvery": 23}}})"));
 }
 
 TEST(RoundOptionsTest, FieldThatIsMissingIsRefusedByItsName) {

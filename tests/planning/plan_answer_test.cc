@@ -173,6 +173,46 @@ TEST(AnswerPlanTest, ASearchForSavingsNeedsPrices) {
   EXPECT_EQ((*answer)->prices->hourly.size(), 3U);
 }
 
+TEST(AnswerPlanTest, AStablePlanContinuesTheOneThatIsRemembered) {
+  StablePlanner memory;
+  PlanQuery query{.now_s = kNow};
+  query.stable = StableQuery{.greedy_every = 0, .verify_every = 2};
+  query.bound = true;
+  LoadedCluster loaded = Loaded(ThreeNodes(1000));  // Only one of a and b can go.
+  const auto first = AnswerPlan(query, loaded, {}, Parallelism::One(), &memory);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ((*first)->stable->origin, StableOrigin::kFirst);
+  EXPECT_FALSE((*first)->stable->verified);
+  EXPECT_EQ((*first)->request.pass.destinations, nullptr);
+  const std::vector<std::string> removed = Removed(loaded.snapshot, (*first)->made.plan);
+  ASSERT_EQ(removed.size(), 1U);
+
+  LoadedCluster again = Loaded(ThreeNodes(1000).Add(Node("empty")));
+  const auto second = AnswerPlan(query, again, {}, Parallelism::One(), &memory);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ((*second)->stable->origin, StableOrigin::kKept);
+  EXPECT_EQ((*second)->stable->kept, 1U);
+  EXPECT_TRUE((*second)->stable->verified);
+  EXPECT_EQ(Removed(again.snapshot, (*second)->made.plan).front(), removed.front());
+  // The report is about the plan's destinations; the bound is one of all plans.
+  const NodeSet* const destinations = (*second)->request.pass.destinations;
+  ASSERT_NE(destinations, nullptr);
+  EXPECT_FALSE(destinations->Contains((*second)->made.plan.remove.front().node));
+  EXPECT_GE((*second)->bound->nodes, (*second)->made.plan.remove.size());
+
+  LoadedCluster alone = Loaded(ThreeNodes(1000));
+  const auto forgotten = AnswerPlan(query, alone);
+  ASSERT_TRUE(forgotten.ok()) << forgotten.status();
+  EXPECT_EQ((*forgotten)->stable->origin, StableOrigin::kFirst);
+}
+
+TEST(AnswerPlanTest, AStableQueryHasTheDefaultsOfThePlanner) {
+  const StableQuery query;
+  EXPECT_EQ(StableOptions(), (StableOptions{.margin = query.margin,
+                                            .greedy_every = query.greedy_every,
+                                            .verify_every = query.verify_every}));
+}
+
 TEST(AnswerFrontierTest, TheLastPointIsTheBestPlan) {
   LoadedCluster loaded = Loaded(ThreeNodes(2000));
   PlanQuery query{.now_s = kNow};

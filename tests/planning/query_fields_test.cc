@@ -48,6 +48,30 @@ TEST(CheckQueryTest, NanIsInNoRange) {
             "max_workload_share: nan is not above 0 and at most 1");
 }
 
+TEST(CheckQueryTest, AStablePlanHasAFiniteMarginAndNoSearch) {
+  const auto wrong = [](StableQuery stable, auto&& change) {
+    PlanQuery query{.stable = stable};
+    change(query);
+    return std::string(CheckQuery(query).message());
+  };
+  const auto nothing = [](PlanQuery&) {};
+  EXPECT_EQ(wrong({}, nothing), "");
+  EXPECT_EQ(wrong({.margin = -0.01}, nothing), "stable.margin: -0.01 is not from 0 to 1000");
+  EXPECT_EQ(wrong({.margin = std::numeric_limits<double>::quiet_NaN()}, nothing),
+            "stable.margin: nan is not from 0 to 1000");
+  EXPECT_EQ(wrong({.margin = std::numeric_limits<double>::infinity()}, nothing),
+            "stable.margin: inf is not from 0 to 1000");
+  EXPECT_EQ(wrong({.greedy_every = 2'000'000'000}, nothing),
+            "stable.greedy_every: 2000000000 is not from 0 to 1000000000");
+  EXPECT_EQ(wrong({.verify_every = 2'000'000'000}, nothing),
+            "stable.verify_every: 2000000000 is not from 0 to 1000000000");
+  EXPECT_EQ(wrong({}, [](PlanQuery& query) { query.search.emplace(); }),
+            "stable: takes no search; a stable plan keeps the last one");
+  EXPECT_EQ(wrong({}, [](PlanQuery& query) { query.trials = TrialQuery{.robust = 0.5}; }),
+            "stable: takes no trials.robust; a stable plan keeps the last one");
+  EXPECT_EQ(wrong({}, [](PlanQuery& query) { query.trials.emplace(); }), "");
+}
+
 TEST(CheckQueryTest, FieldsThatContradictOneAnotherAreNamed) {
   EXPECT_EQ(Wrong([](PlanQuery& query) { query.search->move_cost = 1; }),
             "search.move_cost: is for the objective COST");

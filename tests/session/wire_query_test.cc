@@ -44,6 +44,25 @@ TEST(WireQueryTest, AQuestionIsReadBackUnchanged) {
   EXPECT_EQ(read->shares.verification, kTimeOfCall.verification);
 }
 
+TEST(WireQueryTest, AStableQuestionHasItsValuesOrTheDefaults) {
+  PlanQuery asked;
+  asked.stable = StableQuery{.margin = 0.5, .greedy_every = 3, .verify_every = 0};
+  v1alpha1::PlanInput input;
+  PutQuery(asked, input);
+  absl::StatusOr<PlanQuery> read = Read(input);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->stable->margin, 0.5);
+  EXPECT_EQ(read->stable->greedy_every, 3U);
+  EXPECT_EQ(read->stable->verify_every, 0U);
+  v1alpha1::PlanInput defaults;
+  defaults.mutable_stable();
+  read = Read(defaults);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->stable->margin, StableQuery().margin);
+  EXPECT_EQ(read->stable->greedy_every, StableQuery().greedy_every);
+  EXPECT_EQ(read->stable->verify_every, StableQuery().verify_every);
+}
+
 TEST(WireQueryTest, ASearchForSavingsTravelsWithItsPriceOfAMove) {
   PlanQuery asked;
   asked.search = SearchQuery{.for_cost = true, .move_cost = 0.25};

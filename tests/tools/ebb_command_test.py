@@ -3423,7 +3423,7 @@ class WatchTest(EbbTest):
         self.assertIn("excludes --watch-file", err)
         self.assertFalse(os.path.exists(self.path("s.db")))
 
-    def watch_pipe(self, *steps):
+    def watch_pipe(self, *steps, words=("-o", "name")):
         """Watches a pipe.  For each (text, wanted), writes the text and waits for a line that contains `wanted`.
 
         Returns (exit code, stdout, the rest of stderr).
@@ -3431,7 +3431,7 @@ class WatchTest(EbbTest):
         fifo = self.path("fifo")
         os.mkfifo(fifo)
         with subprocess.Popen([EBB, "plan", "--watch-file", fifo, "--watch-quiet-time", "50ms",
-                               "-o", "name", *self.WHOLE], stdout=subprocess.PIPE,
+                               *words, *self.WHOLE], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as child:
             giving_up = threading.Timer(120, child.kill)
             giving_up.start()
@@ -3460,6 +3460,51 @@ class WatchTest(EbbTest):
         second = self.plan_over_dump([SMALL[0], *SMALL[3:]], "-o", "name", *self.WHOLE)
         self.assertNotEqual(first, second)
         self.assertEqual(out, first + "\n" + second)
+
+    # The node "empty" comes and goes; then an event is lost.
+    STABLE_STEPS = (("".join(json.dumps({"type": "ADDED", "object": item}) + "\n" for item in SMALL), "plan 1: "),
+                    (json.dumps({"type": "ADDED", "object": node("empty")}) + "\n", "plan 2: "),
+                    (json.dumps({"type": "DELETED", "object": node("empty")}) + "\n", "plan 3: "),
+                    ("junk\n", "plan 4: "))
+
+    def test_a_stable_plan_says_how_it_continues_the_last_one(self):
+        code, out, err = self.watch_pipe(*self.STABLE_STEPS, words=("--stable", "-o", "json"))
+        self.assertEqual(code, 0, err)
+        plans = []
+        while out.strip():
+            plan, end = json.JSONDecoder().raw_decode(out.lstrip())
+            plans.append(plan)
+            out = out.lstrip()[end:]
+        stables = [plan["summary"]["stable"] for plan in plans]
+        self.assertEqual([stable["origin"] for stable in stables], ["first", "kept", "kept", "changesMissed"])
+        self.assertEqual([[(change["node"], change["removes"], change["detail"]) for change in stable["changes"]]
+                          for stable in stables],
+                         [[], [("empty", True, "the last plan did not judge it")],
+                          [("empty", False, "is no longer in the cluster")], []])
+        self.assertEqual(stables[1]["kept"], plans[0]["summary"]["removed"])
+        self.assertEqual(stables[1]["unchanged"], stables[1]["kept"])
+        for plan in plans:
+            self.assert_schema(plan, "plan.schema.json")
+
+    def test_tables_of_stable_plans_say_what_came_and_left(self):
+        _, out, err = self.watch_pipe(*self.STABLE_STEPS, words=("--stable",))
+        for text in ["This is the first stable plan", "1 came and 0 left.",
+                     "  came empty (the last plan did not judge it)",
+                     "  left empty (is no longer in the cluster)",
+                     "The plan was made from nothing: changes since the last plan may have been missed."]:
+            self.assertIn(text, out, err)
+        self.assertIn("Planned in", out)
+
+    def test_a_stable_plan_of_a_dump_is_refused(self):
+        dump = self.dump(SMALL)
+        self.assertIn("--stable needs --watch-file or --server: it keeps the last plan",
+                      self.ebb("plan", dump, "--stable", code=2)[1])
+        self.assertIn("--stable: takes no INPUT with --server",
+                      self.ebb("plan", dump, "--stable", "--server", "unix:/nowhere", code=1)[1])
+        events = self.events(SMALL)
+        for words in [("--optimize",), ("--robust", "0"), ("--what-if", dump), ("--state", self.path("s.db"))]:
+            self.assertIn("excludes", self.ebb("plan", "--watch-file", events, "--stable", *words, code=2)[1])
+        self.ebb("plan", "--watch-file", events, "--stable", "--stable-margin", "-1", code=2)
 
     def test_ebb_waits_for_a_pipe_without_a_cluster_yet(self):
         # First there are no nodes: ebb prints nothing and makes no plan before nodes come.

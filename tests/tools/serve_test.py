@@ -333,6 +333,44 @@ class CallsTest(ServeTest):
         self.assertEqual([json.loads(each)["node"] for each in second.keeps], ["a", "b"])
         stream.cancel()
 
+    def test_a_client_of_stable_plans_receives_only_what_differs(self):
+        self.apply()
+        question = pb.PlanCall(input=pb.PlanInput(stable=pb.Stable(greedy_every=0)), form=pb.AS_DATA,
+                               since_version="")
+        first = self.stub.Plan(question)
+        self.assertEqual((first.stable.origin, first.whole), ("first", True))
+        self.assertEqual([each.node for each in first.data.removes], ["a"])
+        self.apply(put(node("empty")))
+        question.since_version = first.plan_version
+        second = self.stub.Plan(question)
+        self.assertEqual((second.stable.origin, second.whole), ("kept", False))
+        self.assertEqual([each.node for each in second.data.removes], ["empty"])
+        self.assertEqual((list(second.places), list(second.data.keeps)), ([1], []))
+        self.assertEqual([(each.node, each.removes) for each in second.stable.changes], [("empty", True)])
+        # The daemon that starts again does not know the client's plan.
+        self.server.kill()
+        self.start()
+        self.apply()
+        question.since_version = second.plan_version
+        third = self.stub.Plan(question)
+        self.assertEqual((third.stable.origin, third.whole), ("first", True))
+
+    def test_a_watch_of_stable_plans_continues_where_it_ended(self):
+        self.apply()
+        call = pb.WatchPlansCall(input=pb.PlanInput(stable=pb.Stable(greedy_every=0)), min_interval_ms=1)
+        stream = self.stub.WatchPlans(call, timeout=WAIT_S)
+        first = next(stream)
+        self.assertEqual((first.whole, first.stable.origin), (True, "first"))
+        stream.cancel()
+        self.apply(put(node("empty")))
+        call.since_version = first.plan_version
+        stream = self.stub.WatchPlans(call, timeout=WAIT_S)
+        second = next(stream)
+        self.assertEqual((second.whole, second.stable.origin), (False, "kept"))
+        self.assertEqual([json.loads(each)["node"] for each in second.removes], ["empty"])
+        self.assertEqual(list(second.keeps), [])
+        stream.cancel()
+
     def test_round_and_actuation(self):
         self.apply()
         first = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW)))

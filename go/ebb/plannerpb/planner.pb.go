@@ -274,7 +274,7 @@ func (x Search_Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Search_Objective.Descriptor instead.
 func (Search_Objective) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{24, 0}
+	return file_planner_proto_rawDescGZIP(), []int{25, 0}
 }
 
 type ExplainedPod_Outcome int32
@@ -338,7 +338,7 @@ func (x ExplainedPod_Outcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExplainedPod_Outcome.Descriptor instead.
 func (ExplainedPod_Outcome) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{86, 0}
+	return file_planner_proto_rawDescGZIP(), []int{89, 0}
 }
 
 type VersionRequest struct {
@@ -1988,7 +1988,11 @@ type PlanInput struct {
 	// the session holds something else by now: after another Load, a change of an object or of the
 	// session's settings, or a stream that began or stopped feeding it.  "": about what the session
 	// holds.  Not for WatchPlans.
-	ClusterToken  string `protobuf:"bytes,24,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
+	ClusterToken string `protobuf:"bytes,24,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
+	// Keep the last stable plan of the session, and repair it; absent: the plan is made in the
+	// autoscaler's order.  Only for Plan, WatchPlans, and Explain without remedies.  Excludes search
+	// and trials.robust.
+	Stable        *Stable `protobuf:"bytes,25,opt,name=stable,proto3,oneof" json:"stable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2177,6 +2181,82 @@ func (x *PlanInput) GetClusterToken() string {
 	return ""
 }
 
+func (x *PlanInput) GetStable() *Stable {
+	if x != nil {
+		return x.Stable
+	}
+	return nil
+}
+
+// How a plan is kept (docs/live.md).  A session remembers one stable plan.  Each answer with
+// `stable` repairs it; the plan is made from nothing, and StableFigures.origin says why, if the
+// options are others than before, the time went back, changes may have been missed, or the cluster
+// was replaced.
+type Stable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The plan in the autoscaler's order replaces the kept plan if it removes more than this share
+	// more nodes; at least 0.  Absent: 0.02.
+	Margin *float64 `protobuf:"fixed64,1,opt,name=margin,proto3,oneof" json:"margin,omitempty"`
+	// Each so many plans, the plan in the autoscaler's order is made beside; 0: never.  Absent: 10.
+	GreedyEvery *uint32 `protobuf:"varint,2,opt,name=greedy_every,json=greedyEvery,proto3,oneof" json:"greedy_every,omitempty"`
+	// Each so many plans, the plan is verified whole; 0: never.  Absent: 10.  AS_NAMES verifies each
+	// plan, because names are carried out.
+	VerifyEvery   *uint32 `protobuf:"varint,3,opt,name=verify_every,json=verifyEvery,proto3,oneof" json:"verify_every,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Stable) Reset() {
+	*x = Stable{}
+	mi := &file_planner_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Stable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Stable) ProtoMessage() {}
+
+func (x *Stable) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Stable.ProtoReflect.Descriptor instead.
+func (*Stable) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Stable) GetMargin() float64 {
+	if x != nil && x.Margin != nil {
+		return *x.Margin
+	}
+	return 0
+}
+
+func (x *Stable) GetGreedyEvery() uint32 {
+	if x != nil && x.GreedyEvery != nil {
+		return *x.GreedyEvery
+	}
+	return 0
+}
+
+func (x *Stable) GetVerifyEvery() uint32 {
+	if x != nil && x.VerifyEvery != nil {
+		return *x.VerifyEvery
+	}
+	return 0
+}
+
 // Trials of a plan (docs/better-plans.md).
 type Trials struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2192,7 +2272,7 @@ type Trials struct {
 
 func (x *Trials) Reset() {
 	*x = Trials{}
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2204,7 +2284,7 @@ func (x *Trials) String() string {
 func (*Trials) ProtoMessage() {}
 
 func (x *Trials) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2217,7 +2297,7 @@ func (x *Trials) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trials.ProtoReflect.Descriptor instead.
 func (*Trials) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{23}
+	return file_planner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Trials) GetTrials() uint32 {
@@ -2272,7 +2352,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2284,7 +2364,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2297,7 +2377,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{24}
+	return file_planner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Search) GetBudgetSeconds() float64 {
@@ -2350,14 +2430,18 @@ type PlanCall struct {
 	// limit.
 	Rows uint32 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Only with AS_TABLES: describe each removed node completely, and each node that stays.
-	EveryNode     bool `protobuf:"varint,4,opt,name=every_node,json=everyNode,proto3" json:"every_node,omitempty"`
+	EveryNode bool `protobuf:"varint,4,opt,name=every_node,json=everyNode,proto3" json:"every_node,omitempty"`
+	// Only with AS_DATA.  The PlanReply.plan_version of a plan that the client has: `data` then has
+	// only what differs from that plan.  "": the client has no plan; the reply has a plan_version.
+	// Absent: the reply has no plan_version.
+	SinceVersion  *string `protobuf:"bytes,5,opt,name=since_version,json=sinceVersion,proto3,oneof" json:"since_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanCall) Reset() {
 	*x = PlanCall{}
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2369,7 +2453,7 @@ func (x *PlanCall) String() string {
 func (*PlanCall) ProtoMessage() {}
 
 func (x *PlanCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2382,7 +2466,7 @@ func (x *PlanCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanCall.ProtoReflect.Descriptor instead.
 func (*PlanCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{25}
+	return file_planner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PlanCall) GetInput() *PlanInput {
@@ -2413,6 +2497,13 @@ func (x *PlanCall) GetEveryNode() bool {
 	return false
 }
 
+func (x *PlanCall) GetSinceVersion() string {
+	if x != nil && x.SinceVersion != nil {
+		return *x.SinceVersion
+	}
+	return ""
+}
+
 type PlanReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // The version of the cluster that was planned for.
@@ -2435,14 +2526,31 @@ type PlanReply struct {
 	Tables   *PlanTables `protobuf:"bytes,19,opt,name=tables,proto3" json:"tables,omitempty"`   // AS_TABLES.
 	// The trials that input.trials asks for were run; false: there was no time, or none were
 	// requested.
-	TriedOut      bool `protobuf:"varint,20,opt,name=tried_out,json=triedOut,proto3" json:"tried_out,omitempty"`
+	TriedOut bool           `protobuf:"varint,20,opt,name=tried_out,json=triedOut,proto3" json:"tried_out,omitempty"`
+	Stable   *StableFigures `protobuf:"bytes,21,opt,name=stable,proto3" json:"stable,omitempty"` // With input.stable.
+	// The following fields are set if the call has since_version.
+	//
+	// Stands for this plan: PlanCall.since_version of a later call.  Opaque.  No other plan has the
+	// same version, in this daemon or in one that is started later.  The daemon remembers the last
+	// few plans.
+	PlanVersion string `protobuf:"bytes,22,opt,name=plan_version,json=planVersion,proto3" json:"plan_version,omitempty"`
+	// `data` is the whole plan: the client has no plan, or the daemon does not remember it.  False:
+	// `data` has only what differs.  A client then first drops gone_nodes, and the old entry of each
+	// node in data.removes or data.keeps.  Then it inserts each entry of data.removes at its place,
+	// in their order, and adds data.keeps.  An entry of data.utilization replaces the node's entry.
+	// data.termination and data.skipped are always whole.
+	Whole bool `protobuf:"varint,23,opt,name=whole,proto3" json:"whole,omitempty"`
+	// Parallel to data.removes, if not `whole`: the place of the entry in the plan, from 0.
+	Places []uint32 `protobuf:"varint,24,rep,packed,name=places,proto3" json:"places,omitempty"`
+	// Nodes of the client's plan about which this plan says nothing, or that it skips.
+	GoneNodes     []string `protobuf:"bytes,25,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanReply) Reset() {
 	*x = PlanReply{}
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2562,7 @@ func (x *PlanReply) String() string {
 func (*PlanReply) ProtoMessage() {}
 
 func (x *PlanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2575,7 @@ func (x *PlanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanReply.ProtoReflect.Descriptor instead.
 func (*PlanReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{26}
+	return file_planner_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PlanReply) GetVersion() uint64 {
@@ -2596,6 +2704,217 @@ func (x *PlanReply) GetTriedOut() bool {
 	return false
 }
 
+func (x *PlanReply) GetStable() *StableFigures {
+	if x != nil {
+		return x.Stable
+	}
+	return nil
+}
+
+func (x *PlanReply) GetPlanVersion() string {
+	if x != nil {
+		return x.PlanVersion
+	}
+	return ""
+}
+
+func (x *PlanReply) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
+}
+
+func (x *PlanReply) GetPlaces() []uint32 {
+	if x != nil {
+		return x.Places
+	}
+	return nil
+}
+
+func (x *PlanReply) GetGoneNodes() []string {
+	if x != nil {
+		return x.GoneNodes
+	}
+	return nil
+}
+
+// How a stable plan came about.
+type StableFigures struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "first": no plan was kept; "kept": the last plan was repaired; "greedyWasBetter": the plan in
+	// the autoscaler's order removes more nodes than the kept plan, by more than the margin.  The
+	// plan was made from nothing: "otherOptions", "timeWentBack", "changesMissed", "otherCluster".
+	Origin    string `protobuf:"bytes,1,opt,name=origin,proto3" json:"origin,omitempty"`
+	Kept      uint64 `protobuf:"varint,2,opt,name=kept,proto3" json:"kept,omitempty"`           // Nodes of the last plan that this plan removes too.
+	Unchanged uint64 `protobuf:"varint,3,opt,name=unchanged,proto3" json:"unchanged,omitempty"` // Those of them whose pods go to the same nodes as in the last plan.
+	// How many nodes the plan in the autoscaler's order removes; absent: it was not made.
+	GreedyRemoves *uint64 `protobuf:"varint,4,opt,name=greedy_removes,json=greedyRemoves,proto3,oneof" json:"greedy_removes,omitempty"`
+	Verified      bool    `protobuf:"varint,5,opt,name=verified,proto3" json:"verified,omitempty"` // The plan was verified whole.
+	// Nodes that came into the plan, then nodes that left it.  Empty if it was made from nothing.
+	Changes       []*StableChange `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StableFigures) Reset() {
+	*x = StableFigures{}
+	mi := &file_planner_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StableFigures) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StableFigures) ProtoMessage() {}
+
+func (x *StableFigures) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StableFigures.ProtoReflect.Descriptor instead.
+func (*StableFigures) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *StableFigures) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *StableFigures) GetKept() uint64 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
+}
+
+func (x *StableFigures) GetUnchanged() uint64 {
+	if x != nil {
+		return x.Unchanged
+	}
+	return 0
+}
+
+func (x *StableFigures) GetGreedyRemoves() uint64 {
+	if x != nil && x.GreedyRemoves != nil {
+		return *x.GreedyRemoves
+	}
+	return 0
+}
+
+func (x *StableFigures) GetVerified() bool {
+	if x != nil {
+		return x.Verified
+	}
+	return false
+}
+
+func (x *StableFigures) GetChanges() []*StableChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+type StableChange struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Node    string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Removes bool                   `protobuf:"varint,2,opt,name=removes,proto3" json:"removes,omitempty"` // True: the plan removes the node, and the last plan did not.
+	// Why the last plan kept the node, if `removes`; otherwise why this plan keeps it.  "": `words`
+	// says why.
+	Reason         string   `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	BlockingReason string   `protobuf:"bytes,4,opt,name=blocking_reason,json=blockingReason,proto3" json:"blocking_reason,omitempty"`
+	Pod            *PodName `protobuf:"bytes,5,opt,name=pod,proto3" json:"pod,omitempty"`     // The pod that is the reason.
+	Words          string   `protobuf:"bytes,6,opt,name=words,proto3" json:"words,omitempty"` // The same for people.
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *StableChange) Reset() {
+	*x = StableChange{}
+	mi := &file_planner_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StableChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StableChange) ProtoMessage() {}
+
+func (x *StableChange) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StableChange.ProtoReflect.Descriptor instead.
+func (*StableChange) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *StableChange) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *StableChange) GetRemoves() bool {
+	if x != nil {
+		return x.Removes
+	}
+	return false
+}
+
+func (x *StableChange) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *StableChange) GetBlockingReason() string {
+	if x != nil {
+		return x.BlockingReason
+	}
+	return ""
+}
+
+func (x *StableChange) GetPod() *PodName {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *StableChange) GetWords() string {
+	if x != nil {
+		return x.Words
+	}
+	return ""
+}
+
 type ExplainCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
@@ -2610,7 +2929,7 @@ type ExplainCall struct {
 
 func (x *ExplainCall) Reset() {
 	*x = ExplainCall{}
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2622,7 +2941,7 @@ func (x *ExplainCall) String() string {
 func (*ExplainCall) ProtoMessage() {}
 
 func (x *ExplainCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2635,7 +2954,7 @@ func (x *ExplainCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCall.ProtoReflect.Descriptor instead.
 func (*ExplainCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{27}
+	return file_planner_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExplainCall) GetInput() *PlanInput {
@@ -2682,7 +3001,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +3013,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2707,7 +3026,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{28}
+	return file_planner_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExplainReply) GetVersion() uint64 {
@@ -2777,7 +3096,7 @@ type BlockersCall struct {
 
 func (x *BlockersCall) Reset() {
 	*x = BlockersCall{}
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2789,7 +3108,7 @@ func (x *BlockersCall) String() string {
 func (*BlockersCall) ProtoMessage() {}
 
 func (x *BlockersCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2802,7 +3121,7 @@ func (x *BlockersCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockersCall.ProtoReflect.Descriptor instead.
 func (*BlockersCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{29}
+	return file_planner_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *BlockersCall) GetInput() *PlanInput {
@@ -2836,7 +3155,7 @@ type BlockersReply struct {
 
 func (x *BlockersReply) Reset() {
 	*x = BlockersReply{}
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2848,7 +3167,7 @@ func (x *BlockersReply) String() string {
 func (*BlockersReply) ProtoMessage() {}
 
 func (x *BlockersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2861,7 +3180,7 @@ func (x *BlockersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockersReply.ProtoReflect.Descriptor instead.
 func (*BlockersReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{30}
+	return file_planner_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *BlockersReply) GetVersion() uint64 {
@@ -2946,7 +3265,7 @@ type Blocker struct {
 
 func (x *Blocker) Reset() {
 	*x = Blocker{}
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2958,7 +3277,7 @@ func (x *Blocker) String() string {
 func (*Blocker) ProtoMessage() {}
 
 func (x *Blocker) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2971,7 +3290,7 @@ func (x *Blocker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blocker.ProtoReflect.Descriptor instead.
 func (*Blocker) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{31}
+	return file_planner_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Blocker) GetKind() string {
@@ -3055,7 +3374,7 @@ type FrontierCall struct {
 
 func (x *FrontierCall) Reset() {
 	*x = FrontierCall{}
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3067,7 +3386,7 @@ func (x *FrontierCall) String() string {
 func (*FrontierCall) ProtoMessage() {}
 
 func (x *FrontierCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3080,7 +3399,7 @@ func (x *FrontierCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierCall.ProtoReflect.Descriptor instead.
 func (*FrontierCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{32}
+	return file_planner_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *FrontierCall) GetInput() *PlanInput {
@@ -3106,7 +3425,7 @@ type FrontierReply struct {
 
 func (x *FrontierReply) Reset() {
 	*x = FrontierReply{}
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3118,7 +3437,7 @@ func (x *FrontierReply) String() string {
 func (*FrontierReply) ProtoMessage() {}
 
 func (x *FrontierReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3131,7 +3450,7 @@ func (x *FrontierReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierReply.ProtoReflect.Descriptor instead.
 func (*FrontierReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{33}
+	return file_planner_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FrontierReply) GetVersion() uint64 {
@@ -3201,7 +3520,7 @@ type FrontierPoint struct {
 
 func (x *FrontierPoint) Reset() {
 	*x = FrontierPoint{}
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3213,7 +3532,7 @@ func (x *FrontierPoint) String() string {
 func (*FrontierPoint) ProtoMessage() {}
 
 func (x *FrontierPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3226,7 +3545,7 @@ func (x *FrontierPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierPoint.ProtoReflect.Descriptor instead.
 func (*FrontierPoint) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{34}
+	return file_planner_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *FrontierPoint) GetEvicted() uint64 {
@@ -3266,7 +3585,7 @@ type WhatIfCall struct {
 
 func (x *WhatIfCall) Reset() {
 	*x = WhatIfCall{}
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3278,7 +3597,7 @@ func (x *WhatIfCall) String() string {
 func (*WhatIfCall) ProtoMessage() {}
 
 func (x *WhatIfCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3291,7 +3610,7 @@ func (x *WhatIfCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhatIfCall.ProtoReflect.Descriptor instead.
 func (*WhatIfCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{35}
+	return file_planner_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *WhatIfCall) GetInput() *PlanInput {
@@ -3337,7 +3656,7 @@ type WhatIfReply struct {
 
 func (x *WhatIfReply) Reset() {
 	*x = WhatIfReply{}
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3349,7 +3668,7 @@ func (x *WhatIfReply) String() string {
 func (*WhatIfReply) ProtoMessage() {}
 
 func (x *WhatIfReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3362,7 +3681,7 @@ func (x *WhatIfReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhatIfReply.ProtoReflect.Descriptor instead.
 func (*WhatIfReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{36}
+	return file_planner_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *WhatIfReply) GetVersion() uint64 {
@@ -3430,7 +3749,7 @@ type PlanDifferences struct {
 
 func (x *PlanDifferences) Reset() {
 	*x = PlanDifferences{}
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +3761,7 @@ func (x *PlanDifferences) String() string {
 func (*PlanDifferences) ProtoMessage() {}
 
 func (x *PlanDifferences) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3774,7 @@ func (x *PlanDifferences) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences.ProtoReflect.Descriptor instead.
 func (*PlanDifferences) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37}
+	return file_planner_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PlanDifferences) GetBefore() *PlanDifferences_Side {
@@ -3519,7 +3838,7 @@ type PassGroups struct {
 
 func (x *PassGroups) Reset() {
 	*x = PassGroups{}
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3531,7 +3850,7 @@ func (x *PassGroups) String() string {
 func (*PassGroups) ProtoMessage() {}
 
 func (x *PassGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3544,7 +3863,7 @@ func (x *PassGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroups.ProtoReflect.Descriptor instead.
 func (*PassGroups) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{38}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PassGroups) GetGroups() []*PassGroup {
@@ -3576,7 +3895,7 @@ type PassGroup struct {
 
 func (x *PassGroup) Reset() {
 	*x = PassGroup{}
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3588,7 +3907,7 @@ func (x *PassGroup) String() string {
 func (*PassGroup) ProtoMessage() {}
 
 func (x *PassGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3601,7 +3920,7 @@ func (x *PassGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroup.ProtoReflect.Descriptor instead.
 func (*PassGroup) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{39}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PassGroup) GetName() string {
@@ -3659,7 +3978,7 @@ type PassReply struct {
 
 func (x *PassReply) Reset() {
 	*x = PassReply{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3671,7 +3990,7 @@ func (x *PassReply) String() string {
 func (*PassReply) ProtoMessage() {}
 
 func (x *PassReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3684,7 +4003,7 @@ func (x *PassReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassReply.ProtoReflect.Descriptor instead.
 func (*PassReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *PassReply) GetVersion() uint64 {
@@ -3738,7 +4057,7 @@ type PassPlan struct {
 
 func (x *PassPlan) Reset() {
 	*x = PassPlan{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3750,7 +4069,7 @@ func (x *PassPlan) String() string {
 func (*PassPlan) ProtoMessage() {}
 
 func (x *PassPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3763,7 +4082,7 @@ func (x *PassPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPlan.ProtoReflect.Descriptor instead.
 func (*PassPlan) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PassPlan) GetTermination() string {
@@ -3812,7 +4131,7 @@ type PodName struct {
 
 func (x *PodName) Reset() {
 	*x = PodName{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +4143,7 @@ func (x *PodName) String() string {
 func (*PodName) ProtoMessage() {}
 
 func (x *PodName) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +4156,7 @@ func (x *PodName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodName.ProtoReflect.Descriptor instead.
 func (*PodName) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PodName) GetNamespace() string {
@@ -3874,7 +4193,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3886,7 +4205,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3899,7 +4218,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Removal) GetNode() string {
@@ -3947,7 +4266,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3959,7 +4278,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3972,7 +4291,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Move) GetPod() *PodName {
@@ -4002,7 +4321,7 @@ type KeptNode struct {
 
 func (x *KeptNode) Reset() {
 	*x = KeptNode{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4014,7 +4333,7 @@ func (x *KeptNode) String() string {
 func (*KeptNode) ProtoMessage() {}
 
 func (x *KeptNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4027,7 +4346,7 @@ func (x *KeptNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptNode.ProtoReflect.Descriptor instead.
 func (*KeptNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *KeptNode) GetNode() string {
@@ -4080,7 +4399,7 @@ type NodeUse struct {
 
 func (x *NodeUse) Reset() {
 	*x = NodeUse{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4092,7 +4411,7 @@ func (x *NodeUse) String() string {
 func (*NodeUse) ProtoMessage() {}
 
 func (x *NodeUse) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4105,7 +4424,7 @@ func (x *NodeUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUse.ProtoReflect.Descriptor instead.
 func (*NodeUse) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *NodeUse) GetNode() string {
@@ -4199,7 +4518,7 @@ type PassTable struct {
 
 func (x *PassTable) Reset() {
 	*x = PassTable{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4211,7 +4530,7 @@ func (x *PassTable) String() string {
 func (*PassTable) ProtoMessage() {}
 
 func (x *PassTable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4224,7 +4543,7 @@ func (x *PassTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassTable.ProtoReflect.Descriptor instead.
 func (*PassTable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PassTable) GetVersion() uint64 {
@@ -4439,7 +4758,7 @@ type FilterCall struct {
 
 func (x *FilterCall) Reset() {
 	*x = FilterCall{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4451,7 +4770,7 @@ func (x *FilterCall) String() string {
 func (*FilterCall) ProtoMessage() {}
 
 func (x *FilterCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4464,7 +4783,7 @@ func (x *FilterCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterCall.ProtoReflect.Descriptor instead.
 func (*FilterCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *FilterCall) GetSession() string {
@@ -4537,7 +4856,7 @@ type FilterReply struct {
 
 func (x *FilterReply) Reset() {
 	*x = FilterReply{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4549,7 +4868,7 @@ func (x *FilterReply) String() string {
 func (*FilterReply) ProtoMessage() {}
 
 func (x *FilterReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4562,7 +4881,7 @@ func (x *FilterReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterReply.ProtoReflect.Descriptor instead.
 func (*FilterReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *FilterReply) GetVersion() uint64 {
@@ -4612,13 +4931,16 @@ type WatchPlansCall struct {
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // Without `now`.
 	// The minimum interval between plans. 0: 1000.
 	MinIntervalMs uint32 `protobuf:"varint,2,opt,name=min_interval_ms,json=minIntervalMs,proto3" json:"min_interval_ms,omitempty"`
+	// PlanChange.plan_version of a plan that the client has, from an earlier call: the first message
+	// then has only what differs, if the daemon remembers that plan.  "": the client has no plan.
+	SinceVersion  string `protobuf:"bytes,3,opt,name=since_version,json=sinceVersion,proto3" json:"since_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchPlansCall) Reset() {
 	*x = WatchPlansCall{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4630,7 +4952,7 @@ func (x *WatchPlansCall) String() string {
 func (*WatchPlansCall) ProtoMessage() {}
 
 func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4643,7 +4965,7 @@ func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPlansCall.ProtoReflect.Descriptor instead.
 func (*WatchPlansCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *WatchPlansCall) GetInput() *PlanInput {
@@ -4660,13 +4982,22 @@ func (x *WatchPlansCall) GetMinIntervalMs() uint32 {
 	return 0
 }
 
+func (x *WatchPlansCall) GetSinceVersion() string {
+	if x != nil {
+		return x.SinceVersion
+	}
+	return ""
+}
+
 type PlanChange struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Version uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Now     int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
 	// Whether this is the whole plan, rather than the changes since the last message.
 	Whole bool `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`
-	// Each entry as in the plan's JSON.
+	// Each entry as in the plan's JSON.  With input.stable, an entry is sent again only if the node,
+	// its utilization, its moves, or the reason and the pod that keep it have changed; its other
+	// figures, such as those of the filters, are of the plan with which it was sent.
 	Removes     [][]byte `protobuf:"bytes,4,rep,name=removes,proto3" json:"removes,omitempty"`                             // Nodes that go now, or whose entry changed.
 	Keeps       [][]byte `protobuf:"bytes,5,rep,name=keeps,proto3" json:"keeps,omitempty"`                                 // Nodes that stay now, or whose entry changed.
 	GoneNodes   []string `protobuf:"bytes,6,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`        // Nodes that are no longer in the cluster.
@@ -4677,14 +5008,16 @@ type PlanChange struct {
 	// Why there is no plan now: the error text with which Plan would return FAILED_PRECONDITION or
 	// UNAVAILABLE.  The message then has only the version besides.  It is sent when this text
 	// changes, and the next plan is whole.
-	Refused       string `protobuf:"bytes,11,opt,name=refused,proto3" json:"refused,omitempty"`
+	Refused       string         `protobuf:"bytes,11,opt,name=refused,proto3" json:"refused,omitempty"`
+	PlanVersion   string         `protobuf:"bytes,12,opt,name=plan_version,json=planVersion,proto3" json:"plan_version,omitempty"` // WatchPlansCall.since_version of a later call.
+	Stable        *StableFigures `protobuf:"bytes,13,opt,name=stable,proto3" json:"stable,omitempty"`                              // With input.stable.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4696,7 +5029,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4709,7 +5042,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PlanChange) GetVersion() uint64 {
@@ -4775,6 +5108,20 @@ func (x *PlanChange) GetRefused() string {
 	return ""
 }
 
+func (x *PlanChange) GetPlanVersion() string {
+	if x != nil {
+		return x.PlanVersion
+	}
+	return ""
+}
+
+func (x *PlanChange) GetStable() *StableFigures {
+	if x != nil {
+		return x.Stable
+	}
+	return nil
+}
+
 type RoundCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
@@ -4794,7 +5141,7 @@ type RoundCall struct {
 
 func (x *RoundCall) Reset() {
 	*x = RoundCall{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4806,7 +5153,7 @@ func (x *RoundCall) String() string {
 func (*RoundCall) ProtoMessage() {}
 
 func (x *RoundCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4819,7 +5166,7 @@ func (x *RoundCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCall.ProtoReflect.Descriptor instead.
 func (*RoundCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RoundCall) GetInput() *PlanInput {
@@ -4869,7 +5216,7 @@ type Sizing struct {
 
 func (x *Sizing) Reset() {
 	*x = Sizing{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4881,7 +5228,7 @@ func (x *Sizing) String() string {
 func (*Sizing) ProtoMessage() {}
 
 func (x *Sizing) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4894,7 +5241,7 @@ func (x *Sizing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sizing.ProtoReflect.Descriptor instead.
 func (*Sizing) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{53}
+	return file_planner_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Sizing) GetPools() []*PoolMemory {
@@ -4929,7 +5276,7 @@ type PoolMemory struct {
 
 func (x *PoolMemory) Reset() {
 	*x = PoolMemory{}
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4941,7 +5288,7 @@ func (x *PoolMemory) String() string {
 func (*PoolMemory) ProtoMessage() {}
 
 func (x *PoolMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4954,7 +5301,7 @@ func (x *PoolMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolMemory.ProtoReflect.Descriptor instead.
 func (*PoolMemory) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{54}
+	return file_planner_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PoolMemory) GetPool() string {
@@ -5035,7 +5382,7 @@ type QueuedNode struct {
 
 func (x *QueuedNode) Reset() {
 	*x = QueuedNode{}
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5047,7 +5394,7 @@ func (x *QueuedNode) String() string {
 func (*QueuedNode) ProtoMessage() {}
 
 func (x *QueuedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5060,7 +5407,7 @@ func (x *QueuedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedNode.ProtoReflect.Descriptor instead.
 func (*QueuedNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{55}
+	return file_planner_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *QueuedNode) GetNode() string {
@@ -5121,7 +5468,7 @@ type SizingCall struct {
 
 func (x *SizingCall) Reset() {
 	*x = SizingCall{}
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5133,7 +5480,7 @@ func (x *SizingCall) String() string {
 func (*SizingCall) ProtoMessage() {}
 
 func (x *SizingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5146,7 +5493,7 @@ func (x *SizingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingCall.ProtoReflect.Descriptor instead.
 func (*SizingCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{56}
+	return file_planner_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SizingCall) GetSession() string {
@@ -5165,7 +5512,7 @@ type SizingReply struct {
 
 func (x *SizingReply) Reset() {
 	*x = SizingReply{}
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5177,7 +5524,7 @@ func (x *SizingReply) String() string {
 func (*SizingReply) ProtoMessage() {}
 
 func (x *SizingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5190,7 +5537,7 @@ func (x *SizingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingReply.ProtoReflect.Descriptor instead.
 func (*SizingReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{57}
+	return file_planner_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SizingReply) GetSizing() *Sizing {
@@ -5216,7 +5563,7 @@ type UnremovableNodes struct {
 
 func (x *UnremovableNodes) Reset() {
 	*x = UnremovableNodes{}
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5228,7 +5575,7 @@ func (x *UnremovableNodes) String() string {
 func (*UnremovableNodes) ProtoMessage() {}
 
 func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5241,7 +5588,7 @@ func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58}
+	return file_planner_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *UnremovableNodes) GetNodes() uint64 {
@@ -5307,7 +5654,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5319,7 +5666,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5332,7 +5679,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{59}
+	return file_planner_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -5484,7 +5831,7 @@ type OrderedDeletion struct {
 
 func (x *OrderedDeletion) Reset() {
 	*x = OrderedDeletion{}
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5496,7 +5843,7 @@ func (x *OrderedDeletion) String() string {
 func (*OrderedDeletion) ProtoMessage() {}
 
 func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5509,7 +5856,7 @@ func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
 func (*OrderedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{60}
+	return file_planner_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *OrderedDeletion) GetNode() string {
@@ -5576,7 +5923,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5588,7 +5935,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5601,7 +5948,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{61}
+	return file_planner_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -5669,7 +6016,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5681,7 +6028,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5694,7 +6041,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{62}
+	return file_planner_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -5715,7 +6062,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5727,7 +6074,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5740,7 +6087,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{63}
+	return file_planner_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -5776,7 +6123,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5788,7 +6135,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5801,7 +6148,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{64}
+	return file_planner_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -5846,7 +6193,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5858,7 +6205,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5871,7 +6218,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{65}
+	return file_planner_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -5919,7 +6266,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[66]
+	mi := &file_planner_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5931,7 +6278,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[66]
+	mi := &file_planner_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5944,7 +6291,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{66}
+	return file_planner_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -5970,7 +6317,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[67]
+	mi := &file_planner_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5982,7 +6329,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[67]
+	mi := &file_planner_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5995,7 +6342,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{67}
+	return file_planner_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -6014,7 +6361,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[68]
+	mi := &file_planner_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6026,7 +6373,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[68]
+	mi := &file_planner_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6039,7 +6386,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{68}
+	return file_planner_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -6058,7 +6405,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[69]
+	mi := &file_planner_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6070,7 +6417,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[69]
+	mi := &file_planner_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6083,7 +6430,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{69}
+	return file_planner_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -6103,7 +6450,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[70]
+	mi := &file_planner_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6115,7 +6462,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[70]
+	mi := &file_planner_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6128,7 +6475,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{70}
+	return file_planner_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -6156,7 +6503,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[71]
+	mi := &file_planner_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6168,7 +6515,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[71]
+	mi := &file_planner_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6181,7 +6528,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{71}
+	return file_planner_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -6244,7 +6591,7 @@ type PlanTables struct {
 
 func (x *PlanTables) Reset() {
 	*x = PlanTables{}
-	mi := &file_planner_proto_msgTypes[72]
+	mi := &file_planner_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6256,7 +6603,7 @@ func (x *PlanTables) String() string {
 func (*PlanTables) ProtoMessage() {}
 
 func (x *PlanTables) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[72]
+	mi := &file_planner_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6269,7 +6616,7 @@ func (x *PlanTables) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanTables.ProtoReflect.Descriptor instead.
 func (*PlanTables) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{72}
+	return file_planner_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *PlanTables) GetTermination() string {
@@ -6471,7 +6818,7 @@ type SearchFigures struct {
 
 func (x *SearchFigures) Reset() {
 	*x = SearchFigures{}
-	mi := &file_planner_proto_msgTypes[73]
+	mi := &file_planner_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6483,7 +6830,7 @@ func (x *SearchFigures) String() string {
 func (*SearchFigures) ProtoMessage() {}
 
 func (x *SearchFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[73]
+	mi := &file_planner_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6496,7 +6843,7 @@ func (x *SearchFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchFigures.ProtoReflect.Descriptor instead.
 func (*SearchFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{73}
+	return file_planner_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *SearchFigures) GetFirstPlanRemoved() uint64 {
@@ -6551,7 +6898,7 @@ type BoundFigures struct {
 
 func (x *BoundFigures) Reset() {
 	*x = BoundFigures{}
-	mi := &file_planner_proto_msgTypes[74]
+	mi := &file_planner_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6563,7 +6910,7 @@ func (x *BoundFigures) String() string {
 func (*BoundFigures) ProtoMessage() {}
 
 func (x *BoundFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[74]
+	mi := &file_planner_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6576,7 +6923,7 @@ func (x *BoundFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundFigures.ProtoReflect.Descriptor instead.
 func (*BoundFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{74}
+	return file_planner_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *BoundFigures) GetRemoved() uint64 {
@@ -6605,7 +6952,7 @@ type TrialFigures struct {
 
 func (x *TrialFigures) Reset() {
 	*x = TrialFigures{}
-	mi := &file_planner_proto_msgTypes[75]
+	mi := &file_planner_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6617,7 +6964,7 @@ func (x *TrialFigures) String() string {
 func (*TrialFigures) ProtoMessage() {}
 
 func (x *TrialFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[75]
+	mi := &file_planner_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6630,7 +6977,7 @@ func (x *TrialFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialFigures.ProtoReflect.Descriptor instead.
 func (*TrialFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{75}
+	return file_planner_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *TrialFigures) GetTrials() uint64 {
@@ -6671,7 +7018,7 @@ type NodeWords struct {
 
 func (x *NodeWords) Reset() {
 	*x = NodeWords{}
-	mi := &file_planner_proto_msgTypes[76]
+	mi := &file_planner_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6683,7 +7030,7 @@ func (x *NodeWords) String() string {
 func (*NodeWords) ProtoMessage() {}
 
 func (x *NodeWords) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[76]
+	mi := &file_planner_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6696,7 +7043,7 @@ func (x *NodeWords) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeWords.ProtoReflect.Descriptor instead.
 func (*NodeWords) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{76}
+	return file_planner_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *NodeWords) GetNode() string {
@@ -6724,7 +7071,7 @@ type NodeAmounts struct {
 
 func (x *NodeAmounts) Reset() {
 	*x = NodeAmounts{}
-	mi := &file_planner_proto_msgTypes[77]
+	mi := &file_planner_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6736,7 +7083,7 @@ func (x *NodeAmounts) String() string {
 func (*NodeAmounts) ProtoMessage() {}
 
 func (x *NodeAmounts) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[77]
+	mi := &file_planner_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6749,7 +7096,7 @@ func (x *NodeAmounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAmounts.ProtoReflect.Descriptor instead.
 func (*NodeAmounts) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{77}
+	return file_planner_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *NodeAmounts) GetCpuMilli() int64 {
@@ -6785,7 +7132,7 @@ type GpuDevices struct {
 
 func (x *GpuDevices) Reset() {
 	*x = GpuDevices{}
-	mi := &file_planner_proto_msgTypes[78]
+	mi := &file_planner_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6797,7 +7144,7 @@ func (x *GpuDevices) String() string {
 func (*GpuDevices) ProtoMessage() {}
 
 func (x *GpuDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[78]
+	mi := &file_planner_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6810,7 +7157,7 @@ func (x *GpuDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuDevices.ProtoReflect.Descriptor instead.
 func (*GpuDevices) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{78}
+	return file_planner_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *GpuDevices) GetResource() string {
@@ -6860,7 +7207,7 @@ type TableNode struct {
 
 func (x *TableNode) Reset() {
 	*x = TableNode{}
-	mi := &file_planner_proto_msgTypes[79]
+	mi := &file_planner_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6872,7 +7219,7 @@ func (x *TableNode) String() string {
 func (*TableNode) ProtoMessage() {}
 
 func (x *TableNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[79]
+	mi := &file_planner_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6885,7 +7232,7 @@ func (x *TableNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableNode.ProtoReflect.Descriptor instead.
 func (*TableNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{79}
+	return file_planner_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *TableNode) GetNode() string {
@@ -7003,7 +7350,7 @@ type Destination struct {
 
 func (x *Destination) Reset() {
 	*x = Destination{}
-	mi := &file_planner_proto_msgTypes[80]
+	mi := &file_planner_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7015,7 +7362,7 @@ func (x *Destination) String() string {
 func (*Destination) ProtoMessage() {}
 
 func (x *Destination) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[80]
+	mi := &file_planner_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7028,7 +7375,7 @@ func (x *Destination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Destination.ProtoReflect.Descriptor instead.
 func (*Destination) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{80}
+	return file_planner_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Destination) GetNode() string {
@@ -7057,7 +7404,7 @@ type FreedShare struct {
 
 func (x *FreedShare) Reset() {
 	*x = FreedShare{}
-	mi := &file_planner_proto_msgTypes[81]
+	mi := &file_planner_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7069,7 +7416,7 @@ func (x *FreedShare) String() string {
 func (*FreedShare) ProtoMessage() {}
 
 func (x *FreedShare) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[81]
+	mi := &file_planner_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7082,7 +7429,7 @@ func (x *FreedShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreedShare.ProtoReflect.Descriptor instead.
 func (*FreedShare) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{81}
+	return file_planner_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *FreedShare) GetName() string {
@@ -7125,7 +7472,7 @@ type KeptReason struct {
 
 func (x *KeptReason) Reset() {
 	*x = KeptReason{}
-	mi := &file_planner_proto_msgTypes[82]
+	mi := &file_planner_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7137,7 +7484,7 @@ func (x *KeptReason) String() string {
 func (*KeptReason) ProtoMessage() {}
 
 func (x *KeptReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[82]
+	mi := &file_planner_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7150,7 +7497,7 @@ func (x *KeptReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptReason.ProtoReflect.Descriptor instead.
 func (*KeptReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{82}
+	return file_planner_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *KeptReason) GetReason() string {
@@ -7187,7 +7534,7 @@ type Keeper struct {
 
 func (x *Keeper) Reset() {
 	*x = Keeper{}
-	mi := &file_planner_proto_msgTypes[83]
+	mi := &file_planner_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7199,7 +7546,7 @@ func (x *Keeper) String() string {
 func (*Keeper) ProtoMessage() {}
 
 func (x *Keeper) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[83]
+	mi := &file_planner_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7212,7 +7559,7 @@ func (x *Keeper) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keeper.ProtoReflect.Descriptor instead.
 func (*Keeper) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{83}
+	return file_planner_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Keeper) GetKind() string {
@@ -7283,7 +7630,7 @@ type NodeExplanation struct {
 
 func (x *NodeExplanation) Reset() {
 	*x = NodeExplanation{}
-	mi := &file_planner_proto_msgTypes[84]
+	mi := &file_planner_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7295,7 +7642,7 @@ func (x *NodeExplanation) String() string {
 func (*NodeExplanation) ProtoMessage() {}
 
 func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[84]
+	mi := &file_planner_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7308,7 +7655,7 @@ func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeExplanation.ProtoReflect.Descriptor instead.
 func (*NodeExplanation) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{84}
+	return file_planner_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *NodeExplanation) GetNode() string {
@@ -7475,7 +7822,7 @@ type PodPlace struct {
 
 func (x *PodPlace) Reset() {
 	*x = PodPlace{}
-	mi := &file_planner_proto_msgTypes[85]
+	mi := &file_planner_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7487,7 +7834,7 @@ func (x *PodPlace) String() string {
 func (*PodPlace) ProtoMessage() {}
 
 func (x *PodPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[85]
+	mi := &file_planner_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7500,7 +7847,7 @@ func (x *PodPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPlace.ProtoReflect.Descriptor instead.
 func (*PodPlace) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{85}
+	return file_planner_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *PodPlace) GetPod() string {
@@ -7537,7 +7884,7 @@ type ExplainedPod struct {
 
 func (x *ExplainedPod) Reset() {
 	*x = ExplainedPod{}
-	mi := &file_planner_proto_msgTypes[86]
+	mi := &file_planner_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7549,7 +7896,7 @@ func (x *ExplainedPod) String() string {
 func (*ExplainedPod) ProtoMessage() {}
 
 func (x *ExplainedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[86]
+	mi := &file_planner_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7562,7 +7909,7 @@ func (x *ExplainedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainedPod.ProtoReflect.Descriptor instead.
 func (*ExplainedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{86}
+	return file_planner_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ExplainedPod) GetPod() string {
@@ -7648,7 +7995,7 @@ type SpentBudget struct {
 
 func (x *SpentBudget) Reset() {
 	*x = SpentBudget{}
-	mi := &file_planner_proto_msgTypes[87]
+	mi := &file_planner_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7660,7 +8007,7 @@ func (x *SpentBudget) String() string {
 func (*SpentBudget) ProtoMessage() {}
 
 func (x *SpentBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[87]
+	mi := &file_planner_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7673,7 +8020,7 @@ func (x *SpentBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpentBudget.ProtoReflect.Descriptor instead.
 func (*SpentBudget) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{87}
+	return file_planner_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *SpentBudget) GetBudget() string {
@@ -7723,7 +8070,7 @@ type TriedPod struct {
 
 func (x *TriedPod) Reset() {
 	*x = TriedPod{}
-	mi := &file_planner_proto_msgTypes[88]
+	mi := &file_planner_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7735,7 +8082,7 @@ func (x *TriedPod) String() string {
 func (*TriedPod) ProtoMessage() {}
 
 func (x *TriedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[88]
+	mi := &file_planner_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7748,7 +8095,7 @@ func (x *TriedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedPod.ProtoReflect.Descriptor instead.
 func (*TriedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{88}
+	return file_planner_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *TriedPod) GetPod() string {
@@ -7790,7 +8137,7 @@ type Remedies struct {
 
 func (x *Remedies) Reset() {
 	*x = Remedies{}
-	mi := &file_planner_proto_msgTypes[89]
+	mi := &file_planner_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7802,7 +8149,7 @@ func (x *Remedies) String() string {
 func (*Remedies) ProtoMessage() {}
 
 func (x *Remedies) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[89]
+	mi := &file_planner_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7815,7 +8162,7 @@ func (x *Remedies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies.ProtoReflect.Descriptor instead.
 func (*Remedies) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{89}
+	return file_planner_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Remedies) GetRemoved() uint64 {
@@ -7852,7 +8199,7 @@ type PodVerdicts struct {
 
 func (x *PodVerdicts) Reset() {
 	*x = PodVerdicts{}
-	mi := &file_planner_proto_msgTypes[90]
+	mi := &file_planner_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7864,7 +8211,7 @@ func (x *PodVerdicts) String() string {
 func (*PodVerdicts) ProtoMessage() {}
 
 func (x *PodVerdicts) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[90]
+	mi := &file_planner_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7877,7 +8224,7 @@ func (x *PodVerdicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodVerdicts.ProtoReflect.Descriptor instead.
 func (*PodVerdicts) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{90}
+	return file_planner_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *PodVerdicts) GetPod() string {
@@ -7914,7 +8261,7 @@ type PlanDifferences_Side struct {
 
 func (x *PlanDifferences_Side) Reset() {
 	*x = PlanDifferences_Side{}
-	mi := &file_planner_proto_msgTypes[92]
+	mi := &file_planner_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7926,7 +8273,7 @@ func (x *PlanDifferences_Side) String() string {
 func (*PlanDifferences_Side) ProtoMessage() {}
 
 func (x *PlanDifferences_Side) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[92]
+	mi := &file_planner_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7939,7 +8286,7 @@ func (x *PlanDifferences_Side) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences_Side.ProtoReflect.Descriptor instead.
 func (*PlanDifferences_Side) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37, 0}
+	return file_planner_proto_rawDescGZIP(), []int{40, 0}
 }
 
 func (x *PlanDifferences_Side) GetNodes() uint64 {
@@ -7988,7 +8335,7 @@ type PlanDifferences_Node struct {
 
 func (x *PlanDifferences_Node) Reset() {
 	*x = PlanDifferences_Node{}
-	mi := &file_planner_proto_msgTypes[93]
+	mi := &file_planner_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8000,7 +8347,7 @@ func (x *PlanDifferences_Node) String() string {
 func (*PlanDifferences_Node) ProtoMessage() {}
 
 func (x *PlanDifferences_Node) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[93]
+	mi := &file_planner_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8013,7 +8360,7 @@ func (x *PlanDifferences_Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences_Node.ProtoReflect.Descriptor instead.
 func (*PlanDifferences_Node) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37, 1}
+	return file_planner_proto_rawDescGZIP(), []int{40, 1}
 }
 
 func (x *PlanDifferences_Node) GetNode() string {
@@ -8049,7 +8396,7 @@ type UnremovableNodes_OfReason struct {
 
 func (x *UnremovableNodes_OfReason) Reset() {
 	*x = UnremovableNodes_OfReason{}
-	mi := &file_planner_proto_msgTypes[94]
+	mi := &file_planner_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8061,7 +8408,7 @@ func (x *UnremovableNodes_OfReason) String() string {
 func (*UnremovableNodes_OfReason) ProtoMessage() {}
 
 func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[94]
+	mi := &file_planner_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8074,7 +8421,7 @@ func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes_OfReason.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes_OfReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58, 0}
+	return file_planner_proto_rawDescGZIP(), []int{61, 0}
 }
 
 func (x *UnremovableNodes_OfReason) GetReason() string {
@@ -8101,7 +8448,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[95]
+	mi := &file_planner_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8113,7 +8460,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[95]
+	mi := &file_planner_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8126,7 +8473,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{68, 0}
+	return file_planner_proto_rawDescGZIP(), []int{71, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -8154,7 +8501,7 @@ type TrialFigures_Order struct {
 
 func (x *TrialFigures_Order) Reset() {
 	*x = TrialFigures_Order{}
-	mi := &file_planner_proto_msgTypes[96]
+	mi := &file_planner_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8166,7 +8513,7 @@ func (x *TrialFigures_Order) String() string {
 func (*TrialFigures_Order) ProtoMessage() {}
 
 func (x *TrialFigures_Order) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[96]
+	mi := &file_planner_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8179,7 +8526,7 @@ func (x *TrialFigures_Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialFigures_Order.ProtoReflect.Descriptor instead.
 func (*TrialFigures_Order) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{75, 0}
+	return file_planner_proto_rawDescGZIP(), []int{78, 0}
 }
 
 func (x *TrialFigures_Order) GetPendingMedian() uint64 {
@@ -8213,7 +8560,7 @@ type KeptReason_Finer struct {
 
 func (x *KeptReason_Finer) Reset() {
 	*x = KeptReason_Finer{}
-	mi := &file_planner_proto_msgTypes[97]
+	mi := &file_planner_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8225,7 +8572,7 @@ func (x *KeptReason_Finer) String() string {
 func (*KeptReason_Finer) ProtoMessage() {}
 
 func (x *KeptReason_Finer) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[97]
+	mi := &file_planner_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8238,7 +8585,7 @@ func (x *KeptReason_Finer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptReason_Finer.ProtoReflect.Descriptor instead.
 func (*KeptReason_Finer) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{82, 0}
+	return file_planner_proto_rawDescGZIP(), []int{85, 0}
 }
 
 func (x *KeptReason_Finer) GetReason() string {
@@ -8265,7 +8612,7 @@ type SpentBudget_Node struct {
 
 func (x *SpentBudget_Node) Reset() {
 	*x = SpentBudget_Node{}
-	mi := &file_planner_proto_msgTypes[98]
+	mi := &file_planner_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8277,7 +8624,7 @@ func (x *SpentBudget_Node) String() string {
 func (*SpentBudget_Node) ProtoMessage() {}
 
 func (x *SpentBudget_Node) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[98]
+	mi := &file_planner_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8290,7 +8637,7 @@ func (x *SpentBudget_Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpentBudget_Node.ProtoReflect.Descriptor instead.
 func (*SpentBudget_Node) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{87, 0}
+	return file_planner_proto_rawDescGZIP(), []int{90, 0}
 }
 
 func (x *SpentBudget_Node) GetNode() string {
@@ -8317,7 +8664,7 @@ type Remedies_Help struct {
 
 func (x *Remedies_Help) Reset() {
 	*x = Remedies_Help{}
-	mi := &file_planner_proto_msgTypes[99]
+	mi := &file_planner_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8329,7 +8676,7 @@ func (x *Remedies_Help) String() string {
 func (*Remedies_Help) ProtoMessage() {}
 
 func (x *Remedies_Help) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[99]
+	mi := &file_planner_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8342,7 +8689,7 @@ func (x *Remedies_Help) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies_Help.ProtoReflect.Descriptor instead.
 func (*Remedies_Help) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{89, 0}
+	return file_planner_proto_rawDescGZIP(), []int{92, 0}
 }
 
 func (x *Remedies_Help) GetWhat() string {
@@ -8369,7 +8716,7 @@ type Remedies_InVain struct {
 
 func (x *Remedies_InVain) Reset() {
 	*x = Remedies_InVain{}
-	mi := &file_planner_proto_msgTypes[100]
+	mi := &file_planner_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8381,7 +8728,7 @@ func (x *Remedies_InVain) String() string {
 func (*Remedies_InVain) ProtoMessage() {}
 
 func (x *Remedies_InVain) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[100]
+	mi := &file_planner_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8394,7 +8741,7 @@ func (x *Remedies_InVain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies_InVain.ProtoReflect.Descriptor instead.
 func (*Remedies_InVain) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{89, 1}
+	return file_planner_proto_rawDescGZIP(), []int{92, 1}
 }
 
 func (x *Remedies_InVain) GetWhat() string {
@@ -8423,7 +8770,7 @@ type PodVerdicts_Verdict struct {
 
 func (x *PodVerdicts_Verdict) Reset() {
 	*x = PodVerdicts_Verdict{}
-	mi := &file_planner_proto_msgTypes[101]
+	mi := &file_planner_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8435,7 +8782,7 @@ func (x *PodVerdicts_Verdict) String() string {
 func (*PodVerdicts_Verdict) ProtoMessage() {}
 
 func (x *PodVerdicts_Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[101]
+	mi := &file_planner_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8448,7 +8795,7 @@ func (x *PodVerdicts_Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodVerdicts_Verdict.ProtoReflect.Descriptor instead.
 func (*PodVerdicts_Verdict) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{90, 0}
+	return file_planner_proto_rawDescGZIP(), []int{93, 0}
 }
 
 func (x *PodVerdicts_Verdict) GetNode() string {
@@ -8620,7 +8967,7 @@ const file_planner_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\tR\acommand\x12\x16\n" +
 	"\x06advice\x18\x04 \x01(\tR\x06advice\x12\x14\n" +
-	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xb9\t\n" +
+	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xf7\t\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -8649,7 +8996,8 @@ const file_planner_proto_rawDesc = "" +
 	"R\runneededLimit\x88\x01\x01\x123\n" +
 	"\tpod_order\x18\x16 \x01(\x0e2\x16.ebb.v1alpha1.PodOrderR\bpodOrder\x121\n" +
 	"\x06trials\x18\x17 \x01(\v2\x14.ebb.v1alpha1.TrialsH\vR\x06trials\x88\x01\x01\x12#\n" +
-	"\rcluster_token\x18\x18 \x01(\tR\fclusterTokenB\v\n" +
+	"\rcluster_token\x18\x18 \x01(\tR\fclusterToken\x121\n" +
+	"\x06stable\x18\x19 \x01(\v2\x14.ebb.v1alpha1.StableH\fR\x06stable\x88\x01\x01B\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
@@ -8661,7 +9009,15 @@ const file_planner_proto_rawDesc = "" +
 	"\r_destinationsB\t\n" +
 	"\a_groupsB\x11\n" +
 	"\x0f_unneeded_limitB\t\n" +
-	"\a_trials\"\x85\x01\n" +
+	"\a_trialsB\t\n" +
+	"\a_stable\"\xa2\x01\n" +
+	"\x06Stable\x12\x1b\n" +
+	"\x06margin\x18\x01 \x01(\x01H\x00R\x06margin\x88\x01\x01\x12&\n" +
+	"\fgreedy_every\x18\x02 \x01(\rH\x01R\vgreedyEvery\x88\x01\x01\x12&\n" +
+	"\fverify_every\x18\x03 \x01(\rH\x02R\vverifyEvery\x88\x01\x01B\t\n" +
+	"\a_marginB\x0f\n" +
+	"\r_greedy_everyB\x0f\n" +
+	"\r_verify_every\"\x85\x01\n" +
 	"\x06Trials\x12\x16\n" +
 	"\x06trials\x18\x01 \x01(\rR\x06trials\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\rR\x04seed\x12'\n" +
@@ -8683,14 +9039,16 @@ const file_planner_proto_rawDesc = "" +
 	"\x0f_budget_secondsB\r\n" +
 	"\v_iterationsB\a\n" +
 	"\x05_seedB\x10\n" +
-	"\x0e_max_evictions\"\xa2\x01\n" +
+	"\x0e_max_evictions\"\xde\x01\n" +
 	"\bPlanCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12+\n" +
 	"\x04form\x18\x02 \x01(\x0e2\x12.ebb.v1alpha1.FormH\x00R\x04form\x88\x01\x01\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x1d\n" +
 	"\n" +
-	"every_node\x18\x04 \x01(\bR\teveryNodeB\a\n" +
-	"\x05_form\"\xd4\x04\n" +
+	"every_node\x18\x04 \x01(\bR\teveryNode\x12(\n" +
+	"\rsince_version\x18\x05 \x01(\tH\x01R\fsinceVersion\x88\x01\x01B\a\n" +
+	"\x05_formB\x10\n" +
+	"\x0e_since_version\"\xf9\x05\n" +
 	"\tPlanReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12\x18\n" +
@@ -8710,7 +9068,28 @@ const file_planner_proto_rawDesc = "" +
 	"\amissing\x18\x11 \x03(\v2\x15.ebb.v1alpha1.WarningR\amissing\x12\x14\n" +
 	"\x05names\x18\x12 \x03(\tR\x05names\x120\n" +
 	"\x06tables\x18\x13 \x01(\v2\x18.ebb.v1alpha1.PlanTablesR\x06tables\x12\x1b\n" +
-	"\ttried_out\x18\x14 \x01(\bR\btriedOut\"\x96\x01\n" +
+	"\ttried_out\x18\x14 \x01(\bR\btriedOut\x123\n" +
+	"\x06stable\x18\x15 \x01(\v2\x1b.ebb.v1alpha1.StableFiguresR\x06stable\x12!\n" +
+	"\fplan_version\x18\x16 \x01(\tR\vplanVersion\x12\x14\n" +
+	"\x05whole\x18\x17 \x01(\bR\x05whole\x12\x16\n" +
+	"\x06places\x18\x18 \x03(\rR\x06places\x12\x1d\n" +
+	"\n" +
+	"gone_nodes\x18\x19 \x03(\tR\tgoneNodes\"\xea\x01\n" +
+	"\rStableFigures\x12\x16\n" +
+	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x12\n" +
+	"\x04kept\x18\x02 \x01(\x04R\x04kept\x12\x1c\n" +
+	"\tunchanged\x18\x03 \x01(\x04R\tunchanged\x12*\n" +
+	"\x0egreedy_removes\x18\x04 \x01(\x04H\x00R\rgreedyRemoves\x88\x01\x01\x12\x1a\n" +
+	"\bverified\x18\x05 \x01(\bR\bverified\x124\n" +
+	"\achanges\x18\x06 \x03(\v2\x1a.ebb.v1alpha1.StableChangeR\achangesB\x11\n" +
+	"\x0f_greedy_removes\"\xbc\x01\n" +
+	"\fStableChange\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x18\n" +
+	"\aremoves\x18\x02 \x01(\bR\aremoves\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12'\n" +
+	"\x0fblocking_reason\x18\x04 \x01(\tR\x0eblockingReason\x12'\n" +
+	"\x03pod\x18\x05 \x01(\v2\x15.ebb.v1alpha1.PodNameR\x03pod\x12\x14\n" +
+	"\x05words\x18\x06 \x01(\tR\x05words\"\x96\x01\n" +
 	"\vExplainCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04form\x18\x02 \x01(\x0e2\x12.ebb.v1alpha1.FormR\x04form\x12\x14\n" +
@@ -8907,10 +9286,11 @@ const file_planner_proto_rawDesc = "" +
 	"\bwarnings\x18\x03 \x03(\v2\x15.ebb.v1alpha1.WarningR\bwarnings\x12\x19\n" +
 	"\bleft_out\x18\x04 \x01(\tR\aleftOut\x12-\n" +
 	"\x04pods\x18\x05 \x03(\v2\x19.ebb.v1alpha1.PodVerdictsR\x04pods\x125\n" +
-	"\tfreshness\x18\b \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"g\n" +
+	"\tfreshness\x18\b \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\x8c\x01\n" +
 	"\x0eWatchPlansCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
-	"\x0fmin_interval_ms\x18\x02 \x01(\rR\rminIntervalMs\"\x91\x02\n" +
+	"\x0fmin_interval_ms\x18\x02 \x01(\rR\rminIntervalMs\x12#\n" +
+	"\rsince_version\x18\x03 \x01(\tR\fsinceVersion\"\xe9\x02\n" +
 	"\n" +
 	"PlanChange\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
@@ -8923,7 +9303,9 @@ const file_planner_proto_rawDesc = "" +
 	"\fremove_count\x18\a \x01(\x04R\vremoveCount\x125\n" +
 	"\tfreshness\x18\n" +
 	" \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\x12\x18\n" +
-	"\arefused\x18\v \x01(\tR\arefused\"\xde\x01\n" +
+	"\arefused\x18\v \x01(\tR\arefused\x12!\n" +
+	"\fplan_version\x18\f \x01(\tR\vplanVersion\x123\n" +
+	"\x06stable\x18\r \x01(\v2\x1b.ebb.v1alpha1.StableFiguresR\x06stable\"\xde\x01\n" +
 	"\tRoundCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04form\x18\x02 \x01(\x0e2\x12.ebb.v1alpha1.FormR\x04form\x12\x1d\n" +
@@ -9308,7 +9690,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 102)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
 var file_planner_proto_goTypes = []any{
 	(Form)(0),                         // 0: ebb.v1alpha1.Form
 	(PodOrder)(0),                     // 1: ebb.v1alpha1.PodOrder
@@ -9338,95 +9720,98 @@ var file_planner_proto_goTypes = []any{
 	(*SyncReply)(nil),                 // 25: ebb.v1alpha1.SyncReply
 	(*Warning)(nil),                   // 26: ebb.v1alpha1.Warning
 	(*PlanInput)(nil),                 // 27: ebb.v1alpha1.PlanInput
-	(*Trials)(nil),                    // 28: ebb.v1alpha1.Trials
-	(*Search)(nil),                    // 29: ebb.v1alpha1.Search
-	(*PlanCall)(nil),                  // 30: ebb.v1alpha1.PlanCall
-	(*PlanReply)(nil),                 // 31: ebb.v1alpha1.PlanReply
-	(*ExplainCall)(nil),               // 32: ebb.v1alpha1.ExplainCall
-	(*ExplainReply)(nil),              // 33: ebb.v1alpha1.ExplainReply
-	(*BlockersCall)(nil),              // 34: ebb.v1alpha1.BlockersCall
-	(*BlockersReply)(nil),             // 35: ebb.v1alpha1.BlockersReply
-	(*Blocker)(nil),                   // 36: ebb.v1alpha1.Blocker
-	(*FrontierCall)(nil),              // 37: ebb.v1alpha1.FrontierCall
-	(*FrontierReply)(nil),             // 38: ebb.v1alpha1.FrontierReply
-	(*FrontierPoint)(nil),             // 39: ebb.v1alpha1.FrontierPoint
-	(*WhatIfCall)(nil),                // 40: ebb.v1alpha1.WhatIfCall
-	(*WhatIfReply)(nil),               // 41: ebb.v1alpha1.WhatIfReply
-	(*PlanDifferences)(nil),           // 42: ebb.v1alpha1.PlanDifferences
-	(*PassGroups)(nil),                // 43: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),                 // 44: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),                 // 45: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                  // 46: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                   // 47: ebb.v1alpha1.PodName
-	(*Removal)(nil),                   // 48: ebb.v1alpha1.Removal
-	(*Move)(nil),                      // 49: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                  // 50: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                   // 51: ebb.v1alpha1.NodeUse
-	(*PassTable)(nil),                 // 52: ebb.v1alpha1.PassTable
-	(*FilterCall)(nil),                // 53: ebb.v1alpha1.FilterCall
-	(*FilterReply)(nil),               // 54: ebb.v1alpha1.FilterReply
-	(*WatchPlansCall)(nil),            // 55: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),                // 56: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),                 // 57: ebb.v1alpha1.RoundCall
-	(*Sizing)(nil),                    // 58: ebb.v1alpha1.Sizing
-	(*PoolMemory)(nil),                // 59: ebb.v1alpha1.PoolMemory
-	(*QueuedNode)(nil),                // 60: ebb.v1alpha1.QueuedNode
-	(*SizingCall)(nil),                // 61: ebb.v1alpha1.SizingCall
-	(*SizingReply)(nil),               // 62: ebb.v1alpha1.SizingReply
-	(*UnremovableNodes)(nil),          // 63: ebb.v1alpha1.UnremovableNodes
-	(*RoundReply)(nil),                // 64: ebb.v1alpha1.RoundReply
-	(*OrderedDeletion)(nil),           // 65: ebb.v1alpha1.OrderedDeletion
-	(*ActuationReport)(nil),           // 66: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),       // 67: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),             // 68: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),             // 69: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),                // 70: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                   // 71: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),                 // 72: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),         // 73: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),            // 74: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),                // 75: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),               // 76: ebb.v1alpha1.ExportReply
-	(*PlanTables)(nil),                // 77: ebb.v1alpha1.PlanTables
-	(*SearchFigures)(nil),             // 78: ebb.v1alpha1.SearchFigures
-	(*BoundFigures)(nil),              // 79: ebb.v1alpha1.BoundFigures
-	(*TrialFigures)(nil),              // 80: ebb.v1alpha1.TrialFigures
-	(*NodeWords)(nil),                 // 81: ebb.v1alpha1.NodeWords
-	(*NodeAmounts)(nil),               // 82: ebb.v1alpha1.NodeAmounts
-	(*GpuDevices)(nil),                // 83: ebb.v1alpha1.GpuDevices
-	(*TableNode)(nil),                 // 84: ebb.v1alpha1.TableNode
-	(*Destination)(nil),               // 85: ebb.v1alpha1.Destination
-	(*FreedShare)(nil),                // 86: ebb.v1alpha1.FreedShare
-	(*KeptReason)(nil),                // 87: ebb.v1alpha1.KeptReason
-	(*Keeper)(nil),                    // 88: ebb.v1alpha1.Keeper
-	(*NodeExplanation)(nil),           // 89: ebb.v1alpha1.NodeExplanation
-	(*PodPlace)(nil),                  // 90: ebb.v1alpha1.PodPlace
-	(*ExplainedPod)(nil),              // 91: ebb.v1alpha1.ExplainedPod
-	(*SpentBudget)(nil),               // 92: ebb.v1alpha1.SpentBudget
-	(*TriedPod)(nil),                  // 93: ebb.v1alpha1.TriedPod
-	(*Remedies)(nil),                  // 94: ebb.v1alpha1.Remedies
-	(*PodVerdicts)(nil),               // 95: ebb.v1alpha1.PodVerdicts
-	nil,                               // 96: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*PlanDifferences_Side)(nil),      // 97: ebb.v1alpha1.PlanDifferences.Side
-	(*PlanDifferences_Node)(nil),      // 98: ebb.v1alpha1.PlanDifferences.Node
-	(*UnremovableNodes_OfReason)(nil), // 99: ebb.v1alpha1.UnremovableNodes.OfReason
-	(*UnregisteredNodes_Group)(nil),   // 100: ebb.v1alpha1.UnregisteredNodes.Group
-	(*TrialFigures_Order)(nil),        // 101: ebb.v1alpha1.TrialFigures.Order
-	(*KeptReason_Finer)(nil),          // 102: ebb.v1alpha1.KeptReason.Finer
-	(*SpentBudget_Node)(nil),          // 103: ebb.v1alpha1.SpentBudget.Node
-	(*Remedies_Help)(nil),             // 104: ebb.v1alpha1.Remedies.Help
-	(*Remedies_InVain)(nil),           // 105: ebb.v1alpha1.Remedies.InVain
-	(*PodVerdicts_Verdict)(nil),       // 106: ebb.v1alpha1.PodVerdicts.Verdict
-	(*structpb.Struct)(nil),           // 107: google.protobuf.Struct
+	(*Stable)(nil),                    // 28: ebb.v1alpha1.Stable
+	(*Trials)(nil),                    // 29: ebb.v1alpha1.Trials
+	(*Search)(nil),                    // 30: ebb.v1alpha1.Search
+	(*PlanCall)(nil),                  // 31: ebb.v1alpha1.PlanCall
+	(*PlanReply)(nil),                 // 32: ebb.v1alpha1.PlanReply
+	(*StableFigures)(nil),             // 33: ebb.v1alpha1.StableFigures
+	(*StableChange)(nil),              // 34: ebb.v1alpha1.StableChange
+	(*ExplainCall)(nil),               // 35: ebb.v1alpha1.ExplainCall
+	(*ExplainReply)(nil),              // 36: ebb.v1alpha1.ExplainReply
+	(*BlockersCall)(nil),              // 37: ebb.v1alpha1.BlockersCall
+	(*BlockersReply)(nil),             // 38: ebb.v1alpha1.BlockersReply
+	(*Blocker)(nil),                   // 39: ebb.v1alpha1.Blocker
+	(*FrontierCall)(nil),              // 40: ebb.v1alpha1.FrontierCall
+	(*FrontierReply)(nil),             // 41: ebb.v1alpha1.FrontierReply
+	(*FrontierPoint)(nil),             // 42: ebb.v1alpha1.FrontierPoint
+	(*WhatIfCall)(nil),                // 43: ebb.v1alpha1.WhatIfCall
+	(*WhatIfReply)(nil),               // 44: ebb.v1alpha1.WhatIfReply
+	(*PlanDifferences)(nil),           // 45: ebb.v1alpha1.PlanDifferences
+	(*PassGroups)(nil),                // 46: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),                 // 47: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),                 // 48: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                  // 49: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                   // 50: ebb.v1alpha1.PodName
+	(*Removal)(nil),                   // 51: ebb.v1alpha1.Removal
+	(*Move)(nil),                      // 52: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                  // 53: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                   // 54: ebb.v1alpha1.NodeUse
+	(*PassTable)(nil),                 // 55: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),                // 56: ebb.v1alpha1.FilterCall
+	(*FilterReply)(nil),               // 57: ebb.v1alpha1.FilterReply
+	(*WatchPlansCall)(nil),            // 58: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),                // 59: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),                 // 60: ebb.v1alpha1.RoundCall
+	(*Sizing)(nil),                    // 61: ebb.v1alpha1.Sizing
+	(*PoolMemory)(nil),                // 62: ebb.v1alpha1.PoolMemory
+	(*QueuedNode)(nil),                // 63: ebb.v1alpha1.QueuedNode
+	(*SizingCall)(nil),                // 64: ebb.v1alpha1.SizingCall
+	(*SizingReply)(nil),               // 65: ebb.v1alpha1.SizingReply
+	(*UnremovableNodes)(nil),          // 66: ebb.v1alpha1.UnremovableNodes
+	(*RoundReply)(nil),                // 67: ebb.v1alpha1.RoundReply
+	(*OrderedDeletion)(nil),           // 68: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),           // 69: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),       // 70: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),             // 71: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),             // 72: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),                // 73: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                   // 74: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),                 // 75: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),         // 76: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),            // 77: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),                // 78: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),               // 79: ebb.v1alpha1.ExportReply
+	(*PlanTables)(nil),                // 80: ebb.v1alpha1.PlanTables
+	(*SearchFigures)(nil),             // 81: ebb.v1alpha1.SearchFigures
+	(*BoundFigures)(nil),              // 82: ebb.v1alpha1.BoundFigures
+	(*TrialFigures)(nil),              // 83: ebb.v1alpha1.TrialFigures
+	(*NodeWords)(nil),                 // 84: ebb.v1alpha1.NodeWords
+	(*NodeAmounts)(nil),               // 85: ebb.v1alpha1.NodeAmounts
+	(*GpuDevices)(nil),                // 86: ebb.v1alpha1.GpuDevices
+	(*TableNode)(nil),                 // 87: ebb.v1alpha1.TableNode
+	(*Destination)(nil),               // 88: ebb.v1alpha1.Destination
+	(*FreedShare)(nil),                // 89: ebb.v1alpha1.FreedShare
+	(*KeptReason)(nil),                // 90: ebb.v1alpha1.KeptReason
+	(*Keeper)(nil),                    // 91: ebb.v1alpha1.Keeper
+	(*NodeExplanation)(nil),           // 92: ebb.v1alpha1.NodeExplanation
+	(*PodPlace)(nil),                  // 93: ebb.v1alpha1.PodPlace
+	(*ExplainedPod)(nil),              // 94: ebb.v1alpha1.ExplainedPod
+	(*SpentBudget)(nil),               // 95: ebb.v1alpha1.SpentBudget
+	(*TriedPod)(nil),                  // 96: ebb.v1alpha1.TriedPod
+	(*Remedies)(nil),                  // 97: ebb.v1alpha1.Remedies
+	(*PodVerdicts)(nil),               // 98: ebb.v1alpha1.PodVerdicts
+	nil,                               // 99: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*PlanDifferences_Side)(nil),      // 100: ebb.v1alpha1.PlanDifferences.Side
+	(*PlanDifferences_Node)(nil),      // 101: ebb.v1alpha1.PlanDifferences.Node
+	(*UnremovableNodes_OfReason)(nil), // 102: ebb.v1alpha1.UnremovableNodes.OfReason
+	(*UnregisteredNodes_Group)(nil),   // 103: ebb.v1alpha1.UnregisteredNodes.Group
+	(*TrialFigures_Order)(nil),        // 104: ebb.v1alpha1.TrialFigures.Order
+	(*KeptReason_Finer)(nil),          // 105: ebb.v1alpha1.KeptReason.Finer
+	(*SpentBudget_Node)(nil),          // 106: ebb.v1alpha1.SpentBudget.Node
+	(*Remedies_Help)(nil),             // 107: ebb.v1alpha1.Remedies.Help
+	(*Remedies_InVain)(nil),           // 108: ebb.v1alpha1.Remedies.InVain
+	(*PodVerdicts_Verdict)(nil),       // 109: ebb.v1alpha1.PodVerdicts.Verdict
+	(*structpb.Struct)(nil),           // 110: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	107, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	110, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	8,   // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	7,   // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	14,  // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	96,  // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	99,  // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	2,   // 5: ebb.v1alpha1.SessionStatus.fill:type_name -> ebb.v1alpha1.SessionStatus.Fill
-	63,  // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	66,  // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
 	16,  // 7: ebb.v1alpha1.Freshness.broken_watches:type_name -> ebb.v1alpha1.BrokenWatch
 	16,  // 8: ebb.v1alpha1.BrokenWatches.watches:type_name -> ebb.v1alpha1.BrokenWatch
 	7,   // 9: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
@@ -9436,157 +9821,162 @@ var file_planner_proto_depIdxs = []int32{
 	17,  // 13: ebb.v1alpha1.SyncRequest.broken_watches:type_name -> ebb.v1alpha1.BrokenWatches
 	7,   // 14: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
 	26,  // 15: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
-	29,  // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
-	72,  // 17: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
-	72,  // 18: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
-	43,  // 19: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
+	30,  // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
+	75,  // 17: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
+	75,  // 18: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
+	46,  // 19: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
 	1,   // 20: ebb.v1alpha1.PlanInput.pod_order:type_name -> ebb.v1alpha1.PodOrder
-	28,  // 21: ebb.v1alpha1.PlanInput.trials:type_name -> ebb.v1alpha1.Trials
-	3,   // 22: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
-	27,  // 23: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 24: ebb.v1alpha1.PlanCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 25: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	46,  // 26: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	15,  // 27: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	26,  // 28: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
-	77,  // 29: ebb.v1alpha1.PlanReply.tables:type_name -> ebb.v1alpha1.PlanTables
-	27,  // 30: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 31: ebb.v1alpha1.ExplainCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 32: ebb.v1alpha1.ExplainReply.warnings:type_name -> ebb.v1alpha1.Warning
-	89,  // 33: ebb.v1alpha1.ExplainReply.nodes:type_name -> ebb.v1alpha1.NodeExplanation
-	15,  // 34: ebb.v1alpha1.ExplainReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 35: ebb.v1alpha1.BlockersCall.input:type_name -> ebb.v1alpha1.PlanInput
-	36,  // 36: ebb.v1alpha1.BlockersReply.blockers:type_name -> ebb.v1alpha1.Blocker
-	26,  // 37: ebb.v1alpha1.BlockersReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 38: ebb.v1alpha1.BlockersReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 39: ebb.v1alpha1.FrontierCall.input:type_name -> ebb.v1alpha1.PlanInput
-	39,  // 40: ebb.v1alpha1.FrontierReply.points:type_name -> ebb.v1alpha1.FrontierPoint
-	26,  // 41: ebb.v1alpha1.FrontierReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 42: ebb.v1alpha1.FrontierReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 43: ebb.v1alpha1.WhatIfCall.input:type_name -> ebb.v1alpha1.PlanInput
-	27,  // 44: ebb.v1alpha1.WhatIfCall.then:type_name -> ebb.v1alpha1.PlanInput
-	42,  // 45: ebb.v1alpha1.WhatIfReply.differences:type_name -> ebb.v1alpha1.PlanDifferences
-	26,  // 46: ebb.v1alpha1.WhatIfReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 47: ebb.v1alpha1.WhatIfReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	97,  // 48: ebb.v1alpha1.PlanDifferences.before:type_name -> ebb.v1alpha1.PlanDifferences.Side
-	97,  // 49: ebb.v1alpha1.PlanDifferences.after:type_name -> ebb.v1alpha1.PlanDifferences.Side
-	98,  // 50: ebb.v1alpha1.PlanDifferences.no_more:type_name -> ebb.v1alpha1.PlanDifferences.Node
-	98,  // 51: ebb.v1alpha1.PlanDifferences.now_too:type_name -> ebb.v1alpha1.PlanDifferences.Node
-	44,  // 52: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	46,  // 53: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	15,  // 54: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	48,  // 55: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	50,  // 56: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	51,  // 57: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	49,  // 58: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	47,  // 59: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	47,  // 60: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	47,  // 61: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	47,  // 62: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	0,   // 63: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 64: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
-	95,  // 65: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
-	15,  // 66: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 67: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	15,  // 68: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 69: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 70: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
-	58,  // 71: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	59,  // 72: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	60,  // 73: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	58,  // 74: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	99,  // 75: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
-	26,  // 76: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	65,  // 77: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	63,  // 78: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
-	15,  // 79: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	49,  // 80: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	68,  // 81: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	69,  // 82: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	70,  // 83: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	71,  // 84: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	72,  // 85: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	73,  // 86: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	67,  // 87: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	68,  // 88: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	100, // 89: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	15,  // 90: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	78,  // 91: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
-	79,  // 92: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
-	80,  // 93: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
-	81,  // 94: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
-	84,  // 95: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
-	84,  // 96: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
-	82,  // 97: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	86,  // 98: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
-	86,  // 99: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
-	86,  // 100: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
-	87,  // 101: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
-	88,  // 102: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
-	101, // 103: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	101, // 104: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	82,  // 105: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
-	51,  // 106: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
-	83,  // 107: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	85,  // 108: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
-	82,  // 109: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	102, // 110: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
-	51,  // 111: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
-	51,  // 112: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
-	83,  // 113: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	90,  // 114: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
-	91,  // 115: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
-	92,  // 116: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
-	93,  // 117: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
-	94,  // 118: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
-	4,   // 119: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
-	103, // 120: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
-	104, // 121: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
-	105, // 122: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
-	106, // 123: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
-	5,   // 124: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	12,  // 125: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	9,   // 126: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	10,  // 127: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	18,  // 128: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	22,  // 129: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	24,  // 130: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	30,  // 131: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	32,  // 132: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	34,  // 133: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
-	37,  // 134: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
-	40,  // 135: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
-	27,  // 136: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
-	53,  // 137: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	55,  // 138: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	57,  // 139: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	66,  // 140: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	61,  // 141: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	75,  // 142: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	6,   // 143: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	13,  // 144: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	14,  // 145: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	11,  // 146: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	19,  // 147: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	23,  // 148: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	25,  // 149: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	31,  // 150: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	33,  // 151: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
-	35,  // 152: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
-	38,  // 153: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
-	41,  // 154: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
-	45,  // 155: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	54,  // 156: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
-	56,  // 157: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	64,  // 158: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	74,  // 159: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	62,  // 160: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	76,  // 161: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	143, // [143:162] is the sub-list for method output_type
-	124, // [124:143] is the sub-list for method input_type
-	124, // [124:124] is the sub-list for extension type_name
-	124, // [124:124] is the sub-list for extension extendee
-	0,   // [0:124] is the sub-list for field type_name
+	29,  // 21: ebb.v1alpha1.PlanInput.trials:type_name -> ebb.v1alpha1.Trials
+	28,  // 22: ebb.v1alpha1.PlanInput.stable:type_name -> ebb.v1alpha1.Stable
+	3,   // 23: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
+	27,  // 24: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 25: ebb.v1alpha1.PlanCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 26: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
+	49,  // 27: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	15,  // 28: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	26,  // 29: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
+	80,  // 30: ebb.v1alpha1.PlanReply.tables:type_name -> ebb.v1alpha1.PlanTables
+	33,  // 31: ebb.v1alpha1.PlanReply.stable:type_name -> ebb.v1alpha1.StableFigures
+	34,  // 32: ebb.v1alpha1.StableFigures.changes:type_name -> ebb.v1alpha1.StableChange
+	50,  // 33: ebb.v1alpha1.StableChange.pod:type_name -> ebb.v1alpha1.PodName
+	27,  // 34: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 35: ebb.v1alpha1.ExplainCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 36: ebb.v1alpha1.ExplainReply.warnings:type_name -> ebb.v1alpha1.Warning
+	92,  // 37: ebb.v1alpha1.ExplainReply.nodes:type_name -> ebb.v1alpha1.NodeExplanation
+	15,  // 38: ebb.v1alpha1.ExplainReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 39: ebb.v1alpha1.BlockersCall.input:type_name -> ebb.v1alpha1.PlanInput
+	39,  // 40: ebb.v1alpha1.BlockersReply.blockers:type_name -> ebb.v1alpha1.Blocker
+	26,  // 41: ebb.v1alpha1.BlockersReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 42: ebb.v1alpha1.BlockersReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 43: ebb.v1alpha1.FrontierCall.input:type_name -> ebb.v1alpha1.PlanInput
+	42,  // 44: ebb.v1alpha1.FrontierReply.points:type_name -> ebb.v1alpha1.FrontierPoint
+	26,  // 45: ebb.v1alpha1.FrontierReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 46: ebb.v1alpha1.FrontierReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 47: ebb.v1alpha1.WhatIfCall.input:type_name -> ebb.v1alpha1.PlanInput
+	27,  // 48: ebb.v1alpha1.WhatIfCall.then:type_name -> ebb.v1alpha1.PlanInput
+	45,  // 49: ebb.v1alpha1.WhatIfReply.differences:type_name -> ebb.v1alpha1.PlanDifferences
+	26,  // 50: ebb.v1alpha1.WhatIfReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 51: ebb.v1alpha1.WhatIfReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	100, // 52: ebb.v1alpha1.PlanDifferences.before:type_name -> ebb.v1alpha1.PlanDifferences.Side
+	100, // 53: ebb.v1alpha1.PlanDifferences.after:type_name -> ebb.v1alpha1.PlanDifferences.Side
+	101, // 54: ebb.v1alpha1.PlanDifferences.no_more:type_name -> ebb.v1alpha1.PlanDifferences.Node
+	101, // 55: ebb.v1alpha1.PlanDifferences.now_too:type_name -> ebb.v1alpha1.PlanDifferences.Node
+	47,  // 56: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	49,  // 57: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	15,  // 58: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	51,  // 59: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	53,  // 60: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	54,  // 61: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	52,  // 62: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	50,  // 63: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	50,  // 64: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	50,  // 65: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	50,  // 66: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	0,   // 67: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 68: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
+	98,  // 69: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
+	15,  // 70: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 71: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	15,  // 72: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
+	33,  // 73: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
+	27,  // 74: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 75: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
+	61,  // 76: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	62,  // 77: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	63,  // 78: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	61,  // 79: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	102, // 80: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
+	26,  // 81: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	68,  // 82: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	66,  // 83: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	15,  // 84: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	52,  // 85: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	71,  // 86: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	72,  // 87: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	73,  // 88: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	74,  // 89: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	75,  // 90: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	76,  // 91: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	70,  // 92: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	71,  // 93: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	103, // 94: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	15,  // 95: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	81,  // 96: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
+	82,  // 97: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
+	83,  // 98: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
+	84,  // 99: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
+	87,  // 100: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
+	87,  // 101: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
+	85,  // 102: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	89,  // 103: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
+	89,  // 104: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
+	89,  // 105: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
+	90,  // 106: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
+	91,  // 107: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
+	104, // 108: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	104, // 109: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	85,  // 110: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
+	54,  // 111: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
+	86,  // 112: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	88,  // 113: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
+	85,  // 114: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	105, // 115: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
+	54,  // 116: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
+	54,  // 117: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
+	86,  // 118: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	93,  // 119: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
+	94,  // 120: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
+	95,  // 121: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
+	96,  // 122: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
+	97,  // 123: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
+	4,   // 124: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
+	106, // 125: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
+	107, // 126: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
+	108, // 127: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
+	109, // 128: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
+	5,   // 129: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	12,  // 130: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	9,   // 131: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	10,  // 132: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	18,  // 133: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	22,  // 134: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	24,  // 135: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	31,  // 136: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	35,  // 137: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	37,  // 138: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
+	40,  // 139: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
+	43,  // 140: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
+	27,  // 141: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
+	56,  // 142: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	58,  // 143: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	60,  // 144: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	69,  // 145: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	64,  // 146: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	78,  // 147: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	6,   // 148: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	13,  // 149: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	14,  // 150: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	11,  // 151: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	19,  // 152: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	23,  // 153: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	25,  // 154: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	32,  // 155: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	36,  // 156: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
+	38,  // 157: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
+	41,  // 158: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
+	44,  // 159: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
+	48,  // 160: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	57,  // 161: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
+	59,  // 162: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	67,  // 163: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	77,  // 164: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	65,  // 165: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	79,  // 166: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	148, // [148:167] is the sub-list for method output_type
+	129, // [129:148] is the sub-list for method input_type
+	129, // [129:129] is the sub-list for extension type_name
+	129, // [129:129] is the sub-list for extension extendee
+	0,   // [0:129] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -9608,28 +9998,30 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[23].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[24].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[25].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[30].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[31].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[28].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[33].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[35].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[39].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[48].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[52].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[61].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[34].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[36].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[38].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[42].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[51].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[55].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[64].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[65].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[66].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[72].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[73].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[74].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[92].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[67].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[68].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[69].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[75].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[76].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[77].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[95].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   102,
+			NumMessages:   105,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
@@ -346,6 +347,99 @@ TEST_F(RoundTest, PodsInEvictionSpendTheirBudgetsWithoutACheck) {
 }
 
 // Evicted pods that may have to be put back.
+// A node that was unneeded keeps its timer although a new node comes before it in the order.
+class StableRoundTest : public RoundTest {
+ protected:
+  // a's pod fits on big alone, and so does new's; big has room for one of them.
+  ClusterSnapshot Of(bool with_new, int64_t large) {
+    Cluster cluster(symbols_);
+    if (with_new) cluster.Add(Node("new").Cpu(1000)).Add(Pod("n").On("new").Cpu(400));
+    return cluster.Add(Node("a").Cpu(1000))
+        .Add(Node("big").Cpu(4000))
+        .Add(Pod("p").On("a").Cpu(400))
+        .Add(Pod("large").On("big").Cpu(large))
+        .Build();
+  }
+  static ScaleDownOptions Options(bool stable) {
+    ScaleDownOptions options;
+    options.planner.scale_down_utilization_threshold = 0.45;
+    options.planner.unremovable_node_recheck_timeout_s = 0;
+    options.stable = {.on = stable, .margin = 0, .greedy_every = 0};
+    return options;
+  }
+  static std::string Unneeded(const ClusterSnapshot& snapshot, const RoundResult& result) {
+    std::string text;
+    for (const UnneededNode& node : result.unneeded) {
+      absl::StrAppend(&text, text.empty() ? "" : " ",
+                      std::string(snapshot.catalog().NodeName(node.node)), "@",
+                      node.since_s - kStart);
+    }
+    return text;
+  }
+
+  std::shared_ptr<Symbols> symbols_ = std::make_shared<Symbols>();
+};
+
+TEST_F(StableRoundTest, TriesUnneededNodesFirstAndPlacesNothingOnThem) {
+  ClusterSnapshot before = Of(false, 3500);
+  ClusterSnapshot after = Of(true, 3500);
+  ScaleDown stable(Options(true));
+  EXPECT_EQ(Unneeded(before, Round(stable, before, kStart)), "a@0");
+  const RoundResult kept = Round(stable, after, kStart + 10);
+  EXPECT_EQ(Unneeded(after, kept), "a@0");
+  EXPECT_EQ(kept.timers_lost, 0U);
+  EXPECT_TRUE(kept.changes.empty());
+}
+
+TEST_F(StableRoundTest, SaysWhyANodeIsNeededAgainAndWhyItIsUnneeded) {
+  ClusterSnapshot roomy = Of(false, 3500);
+  ClusterSnapshot full = Of(false, 3900);
+  ScaleDown stable(Options(true));
+  EXPECT_EQ(Unneeded(roomy, Round(stable, roomy, kStart)), "a@0");
+  const RoundResult lost = Round(stable, full, kStart + 10);
+  EXPECT_EQ(lost.timers_lost, 1U);
+  ASSERT_EQ(lost.changes.size(), 1U);
+  EXPECT_FALSE(lost.changes[0].unneeded);
+  EXPECT_EQ(lost.changes[0].reason, UnremovableReason::kNoPlaceToMovePods);
+  EXPECT_EQ(full.catalog().PodName(lost.changes[0].pod), "default/p");
+
+  const RoundResult again = Round(stable, roomy, kStart + 20);
+  EXPECT_EQ(Unneeded(roomy, again), "a@20");
+  ASSERT_EQ(again.changes.size(), 1U);
+  EXPECT_TRUE(again.changes[0].unneeded);
+  EXPECT_EQ(again.changes[0].reason, UnremovableReason::kNoPlaceToMovePods);
+}
+
+TEST_F(StableRoundTest, TakesAPlanInTheAutoscalersOrderThatIsBetter) {
+  // Four small nodes: each pod of s0 to s3 needs a quarter of the room that a's pod needs.
+  const auto cluster = [&](bool with_small) {
+    Cluster made(symbols_);
+    for (int i = 0; with_small && i < 4; ++i) {
+      const std::string name = absl::StrCat("s", i);
+      made.Add(Node(name).Cpu(250)).Add(Pod(absl::StrCat("of-", name)).On(name).Cpu(100));
+    }
+    return made.Add(Node("a").Cpu(1000))
+        .Add(Node("big").Cpu(4000))
+        .Add(Pod("p").On("a").Cpu(400))
+        .Add(Pod("large").On("big").Cpu(3600))
+        .Build();
+  };
+  ClusterSnapshot before = cluster(false);
+  ClusterSnapshot after = cluster(true);
+  ScaleDownOptions options = Options(true);
+  options.stable.greedy_every = 2;
+  ScaleDown stable(options);
+  EXPECT_EQ(Unneeded(before, Round(stable, before, kStart)), "a@0");
+  const RoundResult better = Round(stable, after, kStart + 10);
+  ASSERT_TRUE(better.greedy_removes.has_value());
+  EXPECT_TRUE(better.took_greedy);
+  EXPECT_EQ(better.unneeded.size(), *better.greedy_removes);
+  // The next round keeps what was taken.
+  const RoundResult next = Round(stable, after, kStart + 20);
+  EXPECT_EQ(Unneeded(after, next), Unneeded(after, better));
+  EXPECT_EQ(next.timers_lost, 0U);
+}
+
 class PutBackTest : public RoundTest {
  protected:
   // Pods e0..e2 were evicted.  Their owner wants three pods and has `running`.

@@ -1,0 +1,332 @@
+#include "engine/stable_planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "engine/deletions_under_way.h"
+
+// How a plan is kept.
+//
+// What a StablePlanner remembers is small: the names of the nodes that the last plan removes, in
+// its order; and a Planner, whose hints say where each pod was placed last.  If a pod moved several
+// times, because its first destination was removed later, the hint is its last place.  So a plan
+// that is repaired has no such detours: each pod goes at once to the place where it ends.
+//
+// A pass with the nodes of the last plan first repeats the last plan as far as it still holds:
+// - A hint is tried before any search.  Two pods with hints compete for a node only if something
+//   has changed, because all of them had room in the last plan.
+// - Nodes of the last plan are no destinations, so no search moves a pod onto them.
+// - A removal that fails stays out of this plan.  Its node becomes a destination again in the next
+//   plan, since it is then no node of the last plan.
+//
+// The planner's cache of unremovable nodes would keep a node for minutes after one failure.  Here
+// each plan judges each node anew, so the timeout of that cache is 0.
+//
+// Node names are kept by text id.  The text of a node is never released while the Symbols live, and
+// `symbols_` keeps them alive.  If the cluster was built again over new Symbols, Follow translates
+// the names, and Planner::Restore the hints.
+
+namespace ebb {
+namespace {
+
+// The destinations of the request without the nodes in `first`.
+NodeSet DestinationsWithout(const ClusterSnapshot& snapshot, const PlanRequest& request,
+                            const std::vector<NodeId>& first) {
+  NodeSet destinations =
+      request.pass.destinations != nullptr ? *request.pass.destinations : snapshot.alive();
+  for (const NodeId node : first) destinations.Erase(node);
+  return destinations;
+}
+
+uint64_t Mix(uint64_t hash, uint64_t value) {
+  // The multiplier of SplitMix64's increment: odd, with well-spread bits.
+  return (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
+}
+
+// A hash of where the pods that ran on a removed node end.  By names, which outlive ids.
+uint64_t HashOfPlaces(const ClusterSnapshot& snapshot, const Planner& passes,
+                      const RemovableNode& removal) {
+  const Catalog& catalog = snapshot.catalog();
+  uint64_t hash = 0;
+  for (const Move& move : removal.moves) {
+    if (snapshot.NodeOf(move.pod) != removal.node) continue;  // It came from a removed node.
+    const NodeId last = passes.Hint(move.pod);
+    // Pods of one node may be placed in another order than before: the sum does not depend on it.
+    hash += Mix(Mix(Index(catalog.pod(move.pod).key), Index(catalog.node(last).name)), 1);
+  }
+  return hash;
+}
+
+// What a pass of the request depends on, with the request's candidates.
+PassInput QuestionOf(const PlanRequest& request) {
+  PassInput question = request.pass;
+  if (request.candidates != nullptr) question.candidates = *request.candidates;
+  return question;
+}
+
+bool IsDue(uint32_t every, uint64_t plan) { return every != 0 && plan % every == 0; }
+
+}  // namespace
+
+std::string_view ToString(StableOrigin origin) {
+  switch (origin) {
+    case StableOrigin::kFirst:
+      return "first";
+    case StableOrigin::kKept:
+      return "kept";
+    case StableOrigin::kGreedy:
+      return "greedyWasBetter";
+    case StableOrigin::kOptions:
+      return "otherOptions";
+    case StableOrigin::kTime:
+      return "timeWentBack";
+    case StableOrigin::kMissed:
+      return "changesMissed";
+    case StableOrigin::kOtherCluster:
+      return "otherCluster";
+  }
+  EBB_CHECK(false);
+  return "";
+}
+
+void StablePlanner::Forget(StableOrigin why) {
+  if (asked_) without_last_ = why;
+  asked_.reset();
+  passes_.reset();
+  symbols_.reset();
+  last_.clear();
+  kept_.clear();
+  question_.reset();
+  answer_.reset();
+  certificates_.Forget();
+}
+
+absl::StatusOr<StablePlan> StablePlanner::Make(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                               const PlanRequest& request) {
+  EBB_CHECK(request.first.empty() && request.passes == nullptr && request.suggestions.empty());
+  if (std::optional<StablePlan> same = SameAsLast(snapshot, groups, request)) return *same;
+  question_.reset();
+  absl::StatusOr<StablePlan> plan =
+      BesideDeletions(snapshot, request, [&](ClusterSnapshot& beside, const PlanRequest& prepared) {
+        return MakeBeside(beside, groups, prepared);
+      });
+  if (!plan.ok()) return plan;
+  question_.emplace(snapshot, snapshot.StateId(), groups, request.planner, QuestionOf(request),
+                    std::vector<bool>(), Plan(), /*ineligible=*/0);
+  answer_ = *plan;
+  return plan;
+}
+
+std::optional<StablePlan> StablePlanner::SameAsLast(ClusterSnapshot& snapshot,
+                                                    const NodeGroups& groups,
+                                                    const PlanRequest& request) {
+  if (!question_ || !asked_ || AskedOf(request) != *asked_ ||
+      symbols_ != snapshot.catalog().shared_symbols() ||
+      !question_->HasSameInput(snapshot.StateId(), groups, QuestionOf(request)) ||
+      (request.verify && !answer_->verified)) {
+    return std::nullopt;
+  }
+  StablePlan same = *answer_;
+  same.origin = StableOrigin::kKept;
+  same.kept = same.unchanged = same.made->plan.remove.size();
+  same.changes.clear();
+  same.greedy_removes.reset();
+  return same;
+}
+
+void StablePlanner::NewPasses(const PlannerOptions& options) {
+  PlannerOptions of_passes = options;
+  of_passes.unremovable_node_recheck_timeout_s = 0;
+  passes_ = std::make_unique<Planner>(of_passes);
+}
+
+void StablePlanner::Follow(const std::shared_ptr<Symbols>& symbols) {
+  if (symbols_ == symbols) return;
+  if (symbols_ != nullptr && passes_ != nullptr) {
+    const PlannerMemory memory = passes_->Save();
+    passes_->Restore(memory, symbols);
+    for (Removal& removal : last_) {
+      removal.node = symbols->Intern(symbols_->Text(removal.node));
+      removal.uid = symbols->Intern(symbols_->Text(removal.uid));
+    }
+    absl::flat_hash_map<TextId, Verdict> kept;
+    for (const auto& [node, verdict] : kept_) {
+      kept.emplace(symbols->Intern(symbols_->Text(node)), verdict);
+    }
+    kept_ = std::move(kept);
+  }
+  symbols_ = symbols;
+}
+
+StablePlanner::Asked StablePlanner::AskedOf(const PlanRequest& request) {
+  return {.planner = request.planner,
+          .order = request.order,
+          .pod_order = request.pass.pod_order,
+          .unneeded_limit = request.pass.unneeded_limit,
+          .max_workload_share = request.pass.max_workload_share};
+}
+
+StableOrigin StablePlanner::Begin(const ClusterSnapshot& snapshot, const PlanRequest& request,
+                                  std::vector<NodeId>& first) const {
+  if (!asked_) return without_last_;
+  if (AskedOf(request) != *asked_) return StableOrigin::kOptions;
+  if (request.pass.now_s < now_s_) return StableOrigin::kTime;
+  const Catalog& catalog = snapshot.catalog();
+  for (const Removal& removal : last_) {
+    const NodeId node = catalog.FindNode(removal.node);
+    if (node == kNoNode || !snapshot.Contains(node) || catalog.node(node).uid != removal.uid) {
+      continue;
+    }
+    first.push_back(node);
+  }
+  return first.empty() && !last_.empty() ? StableOrigin::kOtherCluster : StableOrigin::kKept;
+}
+
+absl::StatusOr<StablePlan> StablePlanner::MakeBeside(ClusterSnapshot& snapshot,
+                                                     const NodeGroups& groups,
+                                                     const PlanRequest& request) {
+  Follow(snapshot.catalog().shared_symbols());
+  StablePlan plan;
+  std::vector<NodeId> first;
+  plan.origin = Begin(snapshot, request, first);
+  if (plan.origin != StableOrigin::kKept) {
+    first.clear();
+    NewPasses(request.planner);
+  }
+  PlanRequest asked = request;
+  asked.verify = false;
+  asked.passes = passes_.get();
+  asked.first = first;
+  if (!first.empty()) {
+    plan.destinations = DestinationsWithout(snapshot, request, first);
+    asked.pass.destinations = &*plan.destinations;
+  }
+  absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, asked);
+  if (!made.ok()) return made.status();
+  ++plans_;
+  if (plan.origin == StableOrigin::kKept && IsDue(options_.greedy_every, plans_)) {
+    if (absl::Status s = TryGreedy(snapshot, groups, request, *made, plan); !s.ok()) return s;
+  }
+  if (!plan.destinations) asked.pass.destinations = request.pass.destinations;
+  const bool whole = request.verify || IsDue(options_.verify_every, plans_);
+  if (absl::Status s = VerifyMade(snapshot, groups, asked, whole, *made, plan); !s.ok()) return s;
+  Note(snapshot, request, *made, plan);
+  plan.made = std::make_shared<const PlanResult>(*std::move(made));
+  return plan;
+}
+
+absl::Status StablePlanner::VerifyMade(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                       const PlanRequest& asked, bool whole, PlanResult& made,
+                                       StablePlan& plan) {
+  const PassInput input = LastPassInput(asked, made);
+  const absl::StatusOr<CertifiedPart> part =
+      certificates_.Check(snapshot, groups, asked.planner, input, made.plan);
+  if (part.ok()) {
+    plan.not_covered = part->not_covered;
+    plan.held = part->held;
+    plan.checked = part->checked;
+  }
+  if (part.ok() && !plan.not_covered && !whole) return absl::OkStatus();
+  if (!part.ok() && !whole) return part.status();
+  const absl::Status verified = VerifyOrCut(snapshot, groups, asked, made);
+  if (!part.ok() || (!plan.not_covered && !verified.ok())) {
+    certificates_.Forget();
+    if (part.ok() == verified.ok()) return verified;
+    return absl::InternalError(
+        absl::StrCat("certificates and the verification of the whole plan disagree; certificates: ",
+                     part.ok() ? "accepted" : part.status().message(),
+                     "; verification: ", verified.ok() ? "accepted" : verified.message()));
+  }
+  if (!verified.ok()) return verified;
+  plan.verified = true;
+  const bool time_is_up = asked.verification_ends != nullptr && asked.verification_ends->Expired();
+  if (!plan.not_covered || time_is_up) return absl::OkStatus();
+  return certificates_.Certify(snapshot, groups, asked.planner, input, made.plan);
+}
+
+absl::Status StablePlanner::TryGreedy(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      const PlanRequest& request, PlanResult& made,
+                                      StablePlan& plan) {
+  PlanRequest beside = request;
+  beside.verify = false;
+  beside.on_passes_done = nullptr;
+  absl::StatusOr<PlanResult> greedy = MakePlan(snapshot, groups, beside);
+  if (!greedy.ok()) return greedy.status();
+  plan.greedy_removes = greedy->plan.remove.size();
+  const double needed = static_cast<double>(made.plan.remove.size()) * (1 + options_.margin);
+  if (static_cast<double>(*plan.greedy_removes) <= needed) return absl::OkStatus();
+  made = *std::move(greedy);
+  plan.origin = StableOrigin::kGreedy;
+  plan.destinations.reset();
+  NewPasses(request.planner);
+  passes_->Adopt(snapshot, made.plan);
+  return absl::OkStatus();
+}
+
+void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& request,
+                         const PlanResult& made, StablePlan& plan) {
+  const Catalog& catalog = snapshot.catalog();
+  const bool is_continued =
+      plan.origin == StableOrigin::kKept || plan.origin == StableOrigin::kGreedy;
+  absl::flat_hash_map<TextId, uint64_t> before;  // By name of a removed node: its places.
+  if (is_continued) {
+    for (const Removal& removal : last_) before.emplace(removal.node, removal.places);
+  }
+  std::vector<Removal> removals;
+  removals.reserve(made.plan.remove.size());
+  for (const RemovableNode& removal : made.plan.remove) {
+    const NodeInfo& node = catalog.node(removal.node);
+    removals.push_back({node.name, node.uid, HashOfPlaces(snapshot, *passes_, removal)});
+    const auto it = before.find(node.name);
+    if (it != before.end()) {
+      ++plan.kept;
+      if (it->second == removals.back().places) ++plan.unchanged;
+      before.erase(it);
+    } else if (is_continued) {
+      const auto kept = kept_.find(node.name);
+      StableChange change{
+          .name = std::string(catalog.Text(node.name)), .node = removal.node, .removes = true};
+      if (kept != kept_.end()) {
+        change.reason = kept->second.reason;
+        change.blocking_reason = kept->second.blocking_reason;
+      }
+      plan.changes.push_back(std::move(change));
+    }
+  }
+
+  absl::flat_hash_map<TextId, const UnremovableNode*> keeps;
+  const auto note_kept = [&](const UnremovableNode& kept) {
+    keeps.emplace(catalog.node(kept.node).name, &kept);
+  };
+  std::ranges::for_each(made.excluded, note_kept);
+  std::ranges::for_each(made.plan.keep, note_kept);
+  NodeSet skipped(catalog.nodes());
+  for (const NodeId node : made.plan.skipped) skipped.Insert(node);
+  for (const Removal& removal : last_) {
+    if (!before.contains(removal.node)) continue;
+    StableChange change{.name = std::string(symbols_->Text(removal.node))};
+    const NodeId node = catalog.FindNode(removal.node);
+    if (node != kNoNode && snapshot.Contains(node)) {
+      change.node = node;
+      // The plan did not reach the node.  The next plan tries it at its old place.
+      if (skipped.Contains(node)) removals.push_back(removal);
+    }
+    if (const auto kept = keeps.find(removal.node); kept != keeps.end()) {
+      change.reason = kept->second->reason;
+      change.blocking_reason = kept->second->blocking_reason;
+      change.pod = kept->second->pod;
+    }
+    plan.changes.push_back(std::move(change));
+  }
+
+  kept_.clear();
+  for (const auto& [name, kept] : keeps) kept_[name] = {kept->reason, kept->blocking_reason};
+  last_ = std::move(removals);
+  now_s_ = request.pass.now_s;
+  asked_ = AskedOf(request);
+}
+
+}  // namespace ebb

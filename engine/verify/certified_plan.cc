@@ -1,0 +1,753 @@
+#include "engine/verify/certified_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "base/check.h"
+#include "engine/plan/check_input.h"
+#include "engine/verify/plan_rules.h"
+#include "engine/verify/slow_cluster.h"
+
+// How a check goes.
+//
+//   Covers     is the change of a kind that certificates cover?
+//   Follow     which rows have changed?  Their pods replace those of the kept SlowCluster, which
+//              is always the cluster before the plan.
+//   Release    certificates that do not hold are dropped, and with them the pods that their
+//              removals put on other nodes (arrivals)
+//   CheckAgain removals without certificates, in the order of the plan, so that each sees the pods
+//              that earlier removals put on its node
+//   CheckPlaces, CheckRoom, ReplayTopology, ReplayBudgets: what depends on several removals
+//
+// Why Release and CheckAgain are right: a certificate depends on the row of its node, on the pods
+// that come to its node, on its moves and on facts that are the same for all checks that are
+// covered.  Rows that differ from the kept ones, and rows with a pod that the catalog's log names,
+// have the version of this check; so do lists of arrivals of which a removal was dropped or added.
+// Both are compared with the certificate's number.  A pod's id may pass to another pod, but not
+// without an entry in the log.
+//
+// Room: charges are never negative and a destination loses no pod before it is removed, but what a
+// pod requests may exceed what it is charged.  So the order of arrivals could matter.  Certificates
+// that are kept keep their order among each other, and a list that gains or loses a pod is charged
+// again from the beginning.  So the result is that of the whole replay.
+
+namespace ebb {
+namespace {
+
+constexpr std::array<std::string_view, kNotCoveredCauses> kCauses = {
+    "nothingCertified", "otherCatalog", "manyChanges", "time",          "nodes",
+    "budgets",          "topology",     "storage",     "workloadShare", "pendingPods"};
+
+constexpr uint32_t kNotRemoved = ~uint32_t{0};
+
+// A digest of 64 bits.  Two unequal sequences have the same digest once in 2^64 times.
+class Digest {
+ public:
+  void Add(uint64_t value) {
+    // The constants of SplitMix64.
+    hash_ = (hash_ ^ value) * 0x9E3779B97F4A7C15ULL;
+    hash_ = (hash_ ^ (hash_ >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    hash_ ^= hash_ >> 27;
+  }
+  void Add(TextId text) { Add(uint64_t{Index(text)}); }
+  void Add(const std::vector<ResourceQuantity>& amounts) {
+    Add(amounts.size());
+    for (const auto& [resource, amount] : amounts) {
+      Add(uint64_t{Index(resource)});
+      Add(static_cast<uint64_t>(amount));
+    }
+  }
+  [[nodiscard]] uint64_t value() const { return hash_; }
+
+ private:
+  uint64_t hash_ = 1;
+};
+
+// Everything about a node that the verifier reads, apart from its pods.  The structured binding
+// names every member of NodeInfo: when a member is added, this does not compile until the member is
+// handled here.
+uint64_t DigestOf(const Catalog& catalog, NodeId id) {
+  const auto& [name, uid, shape, labels, taints, declared_features, allocatable, capacity, images,
+               provider_id, os, architecture, version, creation_time, unschedulable, ready,
+               scale_down_disabled, upcoming, do_not_disrupt, do_not_consolidate, leaving, setup,
+               to_be_deleted, deletion_candidate] = catalog.node(id);
+  Digest digest;
+  for (const TextId text : {name, uid, provider_id, os}) digest.Add(text);
+  digest.Add(labels.size());
+  for (const Label& label : labels) {
+    digest.Add(label.key);
+    digest.Add(label.value);
+  }
+  digest.Add(taints.size());
+  for (const Taint& taint : taints) {
+    for (const TextId text : {taint.key, taint.value, taint.effect_text}) digest.Add(text);
+  }
+  digest.Add(declared_features.size());
+  for (const TextId feature : declared_features) digest.Add(feature);
+  digest.Add(allocatable);
+  digest.Add(capacity);
+  digest.Add(static_cast<uint64_t>(creation_time));
+  const bool dies = catalog.storage().dying_machines().Of(name, provider_id) != nullptr;
+  for (const bool flag : {unschedulable, ready, scale_down_disabled, do_not_disrupt, dies}) {
+    digest.Add(flag ? 1 : 0);
+  }
+  digest.Add(static_cast<uint64_t>(leaving));
+  digest.Add(static_cast<uint64_t>(setup));
+  digest.Add(to_be_deleted ? 1 : 0);
+  digest.Add(static_cast<uint64_t>(to_be_deleted.value_or(0)));
+  return digest.value();
+}
+
+// The part of a budget that decides which pods it matches.
+struct BudgetKey {
+  TextId namespace_name;
+  TextId name;
+  Selector selector;
+};
+
+bool AreEqual(const std::vector<Move>& one, const std::vector<Move>& other) {
+  return std::ranges::equal(
+      one, other, [](const Move& a, const Move& b) { return a.pod == b.pod && a.to == b.to; });
+}
+
+}  // namespace
+
+std::string_view ToString(NotCovered cause) { return kCauses[static_cast<size_t>(cause)]; }
+
+class PlanCertificates::Checker {
+ public:
+  Checker(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
+          const PassInput& input);
+  Checker(const Checker&) = delete;  // The rules refer to its members.
+  Checker& operator=(const Checker&) = delete;
+
+  // Set: a change that certificates do not cover.
+  std::optional<NotCovered> Covers(const ClusterSnapshot& snapshot, const PassInput& input);
+  // Takes over what has changed.
+  absl::Status Follow(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                      const PlannerOptions& options, const PassInput& input);
+  absl::StatusOr<CertifiedPart> Run(const Plan& plan);
+
+ private:
+  struct Row {
+    std::vector<PodShapeId> shapes;  // Parallel to the pods of cluster_.
+    uint64_t changed_at = 0;
+  };
+  // A pod that the plan puts on a node.
+  struct Arrival {
+    NodeId from;     // kNoNode: it is pending.
+    uint32_t index;  // Its place among the moves of `from`, or among the packed pods.
+    PodId pod;
+  };
+  struct Arrivals {
+    std::vector<Arrival> pods;
+    uint64_t changed_at = 0;
+  };
+  struct Charge {
+    PdbId pdb;
+    int32_t pods;
+  };
+  struct Certificate {
+    uint64_t checked_at = 0;  // 0: there is no certificate.
+    size_t position = 0;      // In the plan of the last check.
+    RemovableNode removal;
+    std::vector<PdbId> needs;     // Budgets of which 1 disruption must be left.
+    std::vector<Charge> charges;  // What the moves take from budgets.
+    bool terminating = false;     // A pod of the node is being deleted.
+    bool unalike = false;         // The rules read more of a pod of the node than its shape.
+    bool depends = false;         // A pod moves that depends on others (DependsOnOthers).
+  };
+
+  // --- What a check has compared
+  [[nodiscard]] bool SameFacts(const Catalog& catalog, std::optional<NotCovered>& cause) const;
+  void KeepFacts(const Catalog& catalog);
+  void MarkLogged(const ClusterSnapshot& snapshot);
+  void FollowRow(const ClusterSnapshot& snapshot, NodeId node);
+
+  // --- One plan
+  Certificate& CertificateOf(NodeId node) { return certificates_[Index(node)]; }
+  [[nodiscard]] bool IsSame(const Certificate& held, const RemovableNode& removal) const;
+  void Place(const Plan& plan);
+  void Release(Certificate& certificate);
+  void ReleaseStale(const Plan& plan);
+  void Erase(std::span<const Move> moves, NodeId from);
+  void Add(std::span<const Move> moves, NodeId from);
+  absl::Status CheckPacking(const Plan& plan);
+  absl::Status CheckMove(PodId pod, NodeId to);
+  absl::Status CheckRemoval(const RemovableNode& removal, size_t position);
+  void NotePods(std::span<const PodId> pods, Certificate& certificate);
+  void NoteCharges(Certificate& certificate);
+  absl::Status CheckPlaces() const;
+  absl::Status CheckRoom(CertifiedPart& part);
+  [[nodiscard]] size_t PositionOf(const Arrival& arrival) const;
+
+  absl::Status ReplayTopology(const Plan& plan, CertifiedPart& part);
+  absl::Status CountMoves(std::span<const Move> moves);
+  void UndoMoves(std::span<const Move> moves);
+  void CountPodsOf(NodeId node, int sign);
+  absl::Status ReplayBudgets(const Plan& plan);
+
+  // --- What does not change while certificates hold
+  uint64_t lineage_;
+  bool matches_os_;
+  NodeGroups groups_;
+  PlannerOptions options_;
+  std::vector<uint64_t> digests_;  // By NodeId.
+  std::vector<BudgetKey> budgets_;
+  size_t tables_ = 0;
+  size_t registries_ = 0;
+
+  // --- The last check
+  uint64_t check_ = 0;  // Its number.
+  uint64_t revision_ = 0;
+  uint64_t pods_seen_ = 0;   // The end of the log of pods.
+  uint64_t nodes_seen_ = 0;  // The end of the log of nodes.
+  int64_t now_s_ = 0;
+  bool time_moved_ = false;                // The time is another than that of the check before.
+  bool all_again_ = false;                 // No certificate holds.
+  bool unalike_again_ = false;             // Certificates that are `unalike` do not hold.
+  std::vector<bool> judged_differently_;   // By PodShapeId; empty: none.
+  std::optional<NotCovered> not_covered_;  // Met while a removal was checked.
+  const PassInput* input_ = nullptr;       // During a check.
+  const Catalog* catalog_ = nullptr;       // During a check.
+
+  SlowCluster cluster_;  // Before the plan.
+  PlanRules rules_;
+  std::vector<Row> rows_;                  // By NodeId.
+  std::vector<Arrivals> arrivals_;         // By NodeId.
+  std::vector<Certificate> certificates_;  // By NodeId.
+  std::vector<uint32_t> position_;         // By NodeId: in the plan; or kNotRemoved.
+  std::vector<Move> packed_;
+  std::vector<NodeId> removed_;  // The nodes of the last plan.
+  std::vector<PodId> pods_;      // For CheckRemoval.
+};
+
+// --- The cluster -----------------------------------------------------------------------
+
+PlanCertificates::Checker::Checker(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                   const PlannerOptions& options, const PassInput& input)
+    : lineage_(snapshot.catalog().lineage()),
+      matches_os_(snapshot.matches_os()),
+      groups_(groups),
+      options_(options),
+      check_(1),
+      revision_(snapshot.catalog().revision()),
+      pods_seen_(snapshot.catalog().pod_changes().end()),
+      nodes_seen_(snapshot.catalog().node_changes().end()),
+      now_s_(input.now_s),
+      input_(&input),
+      catalog_(&snapshot.catalog()),
+      cluster_(snapshot, input.now_s),
+      rules_(snapshot.catalog(), groups_, options_, input, cluster_.matches()),
+      rows_(catalog_->nodes()),
+      arrivals_(catalog_->nodes()),
+      certificates_(catalog_->nodes()),
+      position_(catalog_->nodes(), kNotRemoved) {
+  cluster_.Follow(*catalog_, now_s_);  // Drops what only Add and BeginRemoval need.
+  KeepFacts(*catalog_);
+  for (uint32_t n = 0; n < rows_.size(); ++n) {
+    for (const PodId pod : cluster_.PodsOn(NodeId{n})) {
+      rows_[n].shapes.push_back(catalog_->shape_id(pod));
+    }
+  }
+}
+
+void PlanCertificates::Checker::KeepFacts(const Catalog& catalog) {
+  digests_.clear();
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) digests_.push_back(DigestOf(catalog, NodeId{n}));
+  budgets_.clear();
+  for (const Pdb& pdb : catalog.pdbs()) {
+    budgets_.push_back({pdb.namespace_name, pdb.name, pdb.selector});
+  }
+  tables_ = catalog.tables().size();
+  registries_ = catalog.registries().size();
+}
+
+bool PlanCertificates::Checker::SameFacts(const Catalog& catalog,
+                                          std::optional<NotCovered>& cause) const {
+  if (catalog.tables().size() != tables_ || catalog.registries().size() != registries_) {
+    cause = NotCovered::kTopology;
+    return false;
+  }
+  const bool same_budgets =
+      std::ranges::equal(catalog.pdbs(), budgets_, [](const Pdb& pdb, const BudgetKey& key) {
+        return pdb.namespace_name == key.namespace_name && pdb.name == key.name &&
+               pdb.selector == key.selector;
+      });
+  if (!same_budgets) {
+    cause = NotCovered::kBudgets;
+    return false;
+  }
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    if (DigestOf(catalog, NodeId{n}) == digests_[n]) continue;
+    cause = NotCovered::kNodes;
+    return false;
+  }
+  return true;
+}
+
+std::optional<NotCovered> PlanCertificates::Checker::Covers(const ClusterSnapshot& snapshot,
+                                                            const PassInput& input) {
+  const Catalog& catalog = snapshot.catalog();
+  if (catalog.lineage() != lineage_ || snapshot.matches_os() != matches_os_) {
+    return NotCovered::kOtherCatalog;
+  }
+  if (catalog.pod_changes().forgotten > pods_seen_) return NotCovered::kManyChanges;
+  if (input.now_s < now_s_) return NotCovered::kTime;
+  if (catalog.node_changes().end() != nodes_seen_ || catalog.nodes() != rows_.size()) {
+    return NotCovered::kNodes;
+  }
+  for (uint32_t n = 0; n < rows_.size(); ++n) {
+    if (snapshot.Contains(NodeId{n}) != cluster_.Contains(NodeId{n})) return NotCovered::kNodes;
+  }
+  std::optional<NotCovered> cause;
+  if (catalog.revision() != revision_ && !SameFacts(catalog, cause)) return cause;
+  return std::nullopt;
+}
+
+absl::Status PlanCertificates::Checker::Follow(const ClusterSnapshot& snapshot,
+                                               const NodeGroups& groups,
+                                               const PlannerOptions& options,
+                                               const PassInput& input) {
+  ++check_;
+  catalog_ = &snapshot.catalog();
+  input_ = &input;
+  time_moved_ = input.now_s != now_s_;
+  now_s_ = input.now_s;
+  all_again_ = groups != groups_ || options != options_;
+  if (all_again_) {
+    if (absl::Status s = CheckGroups(*catalog_, groups); !s.ok()) return s;
+    groups_ = groups;
+    options_ = options;
+  }
+  cluster_.Follow(*catalog_, now_s_);
+  rules_.Renew(*catalog_, groups_, options_, input);
+  unalike_again_ = catalog_->revision() != revision_;
+  judged_differently_.clear();
+  if (unalike_again_ || all_again_) judged_differently_ = rules_.JudgeShapesAgain();
+  revision_ = catalog_->revision();
+  if (std::ranges::none_of(judged_differently_, [](bool differs) { return differs; })) {
+    judged_differently_.clear();
+  }
+  MarkLogged(snapshot);
+  for (uint32_t n = 0; n < rows_.size(); ++n) FollowRow(snapshot, NodeId{n});
+  return absl::OkStatus();
+}
+
+// Gives the rows of all pods in the log the number of this check.
+void PlanCertificates::Checker::MarkLogged(const ClusterSnapshot& snapshot) {
+  const PodChangeLog& log = catalog_->pod_changes();
+  for (uint64_t c = pods_seen_ - log.forgotten; c < log.changes.size(); ++c) {
+    const NodeId node = snapshot.NodeOf(log.changes[c].id);
+    if (node != kNoNode) rows_[Index(node)].changed_at = check_;
+  }
+  pods_seen_ = log.end();
+}
+
+void PlanCertificates::Checker::FollowRow(const ClusterSnapshot& snapshot, NodeId node) {
+  if (!snapshot.Contains(node)) return;
+  Row& row = rows_[Index(node)];
+  const std::span<const PodId> pods = snapshot.PodsOn(node);
+  if (row.changed_at != check_ && std::ranges::equal(pods, cluster_.PodsOn(node))) return;
+  cluster_.SetPods(node, row.shapes, pods);
+  row.changed_at = check_;
+  row.shapes.clear();
+  for (const PodId pod : pods) row.shapes.push_back(catalog_->shape_id(pod));
+}
+
+// --- Certificates ------------------------------------------------------------------------
+
+absl::StatusOr<CertifiedPart> PlanCertificates::Checker::Run(const Plan& plan) {
+  CertifiedPart part;
+  not_covered_.reset();
+  if (input_->max_workload_share < 1) part.not_covered = NotCovered::kWorkloadShare;
+  for (const PodId pod : input_->pending) {
+    if (!catalog_->shape_of(pod).not_understood.empty()) {
+      part.not_covered = NotCovered::kPendingPods;
+    }
+  }
+  if (part.not_covered) return part;
+  if (absl::Status s = rules_.CheckIds(plan); !s.ok()) return s;
+  if (absl::Status s = rules_.CheckVerdicts(plan); !s.ok()) return s;
+  Place(plan);
+  ReleaseStale(plan);
+  if (absl::Status s = CheckPacking(plan); !s.ok()) return s;
+  for (size_t i = 0; i < plan.remove.size(); ++i) {
+    const NodeId node = plan.remove[i].node;
+    Certificate& certificate = CertificateOf(node);
+    if (certificate.checked_at > 0 && arrivals_[Index(node)].changed_at > certificate.checked_at) {
+      Release(certificate);
+    }
+    if (certificate.checked_at > 0) {
+      certificate.position = i;
+      ++part.held;
+      continue;
+    }
+    ++part.checked;
+    if (absl::Status s = CheckRemoval(plan.remove[i], i); !s.ok()) return s;
+  }
+  if (not_covered_) return CertifiedPart{.not_covered = not_covered_};
+  if (absl::Status s = CheckPlaces(); !s.ok()) return s;
+  if (absl::Status s = CheckRoom(part); !s.ok()) return s;
+  if (absl::Status s = ReplayTopology(plan, part); !s.ok()) return s;
+  if (absl::Status s = ReplayBudgets(plan); !s.ok()) return s;
+  return part;
+}
+
+// Notes the places of the removed nodes in the plan.
+void PlanCertificates::Checker::Place(const Plan& plan) {
+  for (const NodeId node : removed_) position_[Index(node)] = kNotRemoved;
+  for (size_t i = 0; i < plan.remove.size(); ++i) {
+    position_[Index(plan.remove[i].node)] = static_cast<uint32_t>(i);
+  }
+}
+
+bool PlanCertificates::Checker::IsSame(const Certificate& held,
+                                       const RemovableNode& removal) const {
+  const Row& row = rows_[Index(removal.node)];
+  if (all_again_ || held.checked_at == 0 || row.changed_at > held.checked_at ||
+      (held.terminating && time_moved_) || (held.unalike && unalike_again_)) {
+    return false;
+  }
+  const auto differs = [&](PodShapeId shape) {
+    return Index(shape) < judged_differently_.size() && judged_differently_[Index(shape)];
+  };
+  if (!judged_differently_.empty() && std::ranges::any_of(row.shapes, differs)) return false;
+  return AreEqual(held.removal.moves, removal.moves) &&
+         held.removal.daemonset == removal.daemonset &&
+         held.removal.on_completion == removal.on_completion;
+}
+
+// Drops certificates of nodes that stay, of removals that differ, and of removals that come before
+// one that they came after.
+void PlanCertificates::Checker::ReleaseStale(const Plan& plan) {
+  for (const NodeId node : removed_) {
+    if (position_[Index(node)] == kNotRemoved) Release(CertificateOf(node));
+  }
+  removed_.clear();
+  std::optional<size_t> last;
+  for (const RemovableNode& removal : plan.remove) {
+    removed_.push_back(removal.node);
+    Certificate& certificate = CertificateOf(removal.node);
+    if (IsSame(certificate, removal) && (!last || certificate.position > *last)) {
+      last = certificate.position;
+    } else {
+      Release(certificate);
+    }
+  }
+}
+
+void PlanCertificates::Checker::Release(Certificate& certificate) {
+  if (certificate.checked_at == 0) return;
+  Erase(certificate.removal.moves, certificate.removal.node);
+  certificate = Certificate();
+}
+
+void PlanCertificates::Checker::Erase(std::span<const Move> moves, NodeId from) {
+  for (const Move& move : moves) {
+    Arrivals& arrivals = arrivals_[Index(move.to)];
+    std::erase_if(arrivals.pods, [&](const Arrival& arrival) { return arrival.from == from; });
+    arrivals.changed_at = check_;
+  }
+}
+
+void PlanCertificates::Checker::Add(std::span<const Move> moves, NodeId from) {
+  for (uint32_t m = 0; m < moves.size(); ++m) {
+    Arrivals& arrivals = arrivals_[Index(moves[m].to)];
+    arrivals.pods.push_back({.from = from, .index = m, .pod = moves[m].pod});
+    arrivals.changed_at = check_;
+  }
+}
+
+// --- Checks ------------------------------------------------------------------------------
+
+// The checks of one move that depend only on the pod and the node.
+absl::Status PlanCertificates::Checker::CheckMove(PodId pod, NodeId to) {
+  if (cluster_.UsesStorage(pod)) not_covered_ = NotCovered::kStorage;
+  if (const std::string why = cluster_.WhyNotByNode(pod, to); !why.empty()) {
+    return RefusePlan(rules_.Name(pod), " does not fit on ", rules_.Name(to), ": ", why);
+  }
+  return absl::OkStatus();
+}
+
+// Pending pods are few, so they are checked each time.
+absl::Status PlanCertificates::Checker::CheckPacking(const Plan& plan) {
+  Erase(packed_, kNoNode);
+  packed_ = plan.packed;
+  const absl::flat_hash_set<PodId> pending(input_->pending.begin(), input_->pending.end());
+  absl::flat_hash_set<PodId> packed;
+  for (const auto& [pod, to] : plan.packed) {
+    if (!pending.contains(pod)) return RefusePlan(rules_.Name(pod), " is not pending");
+    if (!packed.insert(pod).second) return RefusePlan(rules_.Name(pod), " was packed twice");
+    if (cluster_.NodeOf(pod) != kNoNode) return RefusePlan(rules_.Name(pod), " runs already");
+    if (!cluster_.Contains(to)) {
+      return RefusePlan(rules_.Name(pod), " was packed on ", rules_.Name(to), ", which is gone");
+    }
+    if (absl::Status s = rules_.CheckPlace(" was packed on ", pod, to); !s.ok()) return s;
+    if (absl::Status s = CheckMove(pod, to); !s.ok()) return s;
+  }
+  if (absl::Status s = rules_.CheckOrder(plan.packed); !s.ok()) return s;
+  Add(packed_, kNoNode);
+  const size_t must_fit = std::min(input_->must_fit, input_->pending.size());
+  for (const PodId pod : input_->pending.first(must_fit)) {
+    if (!packed.contains(pod) && !plan.remove.empty()) {
+      return RefusePlan("nodes go although ", rules_.Name(pod), " found no room");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanCertificates::Checker::CheckRemoval(const RemovableNode& removal,
+                                                     size_t position) {
+  const NodeId node = removal.node;
+  if (!cluster_.Contains(node)) return RefusePlan(rules_.Name(node), " is not in the cluster");
+  pods_ = cluster_.PodsOn(node);
+  const std::vector<Arrival>& came = arrivals_[Index(node)].pods;
+  // Pending pods have found their room before eligibility is judged, other pods come later.
+  for (const Arrival& arrival : came) {
+    if (arrival.from == kNoNode) pods_.push_back(arrival.pod);
+  }
+  if (absl::Status s = rules_.CheckEligible(node, pods_); !s.ok()) return s;
+  for (const Arrival& arrival : came) {
+    if (arrival.from != kNoNode) pods_.push_back(arrival.pod);
+  }
+
+  Certificate certificate;
+  const absl::Status pods = rules_.CheckPods(
+      removal, pods_,
+      [&](PodId pod) {
+        return cluster_.NodeOf(pod) == node ||
+               std::ranges::find(came, pod, &Arrival::pod) != came.end();
+      },
+      [&](NodeId to) {
+        return cluster_.Contains(to) &&
+               (position_[Index(to)] == kNotRemoved || position_[Index(to)] > position);
+      },
+      [&](PdbId pdb, PodId) {
+        certificate.needs.push_back(pdb);
+        return absl::OkStatus();
+      });
+  if (!pods.ok()) return pods;
+  if (absl::Status s = rules_.CheckOrder(removal.moves); !s.ok()) return s;
+  for (const auto& [pod, to] : removal.moves) {
+    if (absl::Status s = CheckMove(pod, to); !s.ok()) return s;
+    certificate.depends = certificate.depends || cluster_.DependsOnOthers(pod);
+  }
+  certificate.checked_at = check_;
+  certificate.position = position;
+  certificate.removal = removal;
+  NotePods(pods_, certificate);
+  NoteCharges(certificate);
+  CertificateOf(node) = std::move(certificate);
+  Add(removal.moves, node);
+  return absl::OkStatus();
+}
+
+void PlanCertificates::Checker::NotePods(std::span<const PodId> pods, Certificate& certificate) {
+  for (const PodId pod : pods) {
+    const PodShape& shape = catalog_->shape_of(pod);
+    certificate.terminating = certificate.terminating || shape.terminating;
+    certificate.unalike = certificate.unalike || !rules_.AreJudgedAlike(pod);
+  }
+}
+
+void PlanCertificates::Checker::NoteCharges(Certificate& certificate) {
+  std::ranges::sort(certificate.needs);
+  const auto [first, end] = std::ranges::unique(certificate.needs);
+  certificate.needs.erase(first, end);
+  std::vector<PdbId> charged;
+  for (const Move& move : certificate.removal.moves) {
+    const std::vector<PdbId>& budgets = rules_.BudgetsOf(move.pod);
+    charged.insert(charged.end(), budgets.begin(), budgets.end());
+  }
+  std::ranges::sort(charged);
+  for (const PdbId pdb : charged) {
+    std::vector<Charge>& charges = certificate.charges;
+    if (charges.empty() || charges.back().pdb != pdb) charges.push_back({.pdb = pdb, .pods = 0});
+    ++charges.back().pods;
+  }
+}
+
+size_t PlanCertificates::Checker::PositionOf(const Arrival& arrival) const {
+  return arrival.from == kNoNode ? 0 : 1 + position_[Index(arrival.from)];
+}
+
+// Pods come only to nodes that are destinations and are not removed before.
+absl::Status PlanCertificates::Checker::CheckPlaces() const {
+  std::vector<bool> in_deletion(input_->in_deletion.empty() ? 0 : rows_.size());
+  for (const NodeId node : input_->in_deletion) {
+    if (Index(node) < in_deletion.size()) in_deletion[Index(node)] = true;
+  }
+  for (uint32_t n = 0; n < arrivals_.size(); ++n) {
+    if (arrivals_[n].pods.empty()) continue;
+    const NodeId to{n};
+    if (!in_deletion.empty() && in_deletion[n]) {
+      return RefusePlan("a pod moves to ", rules_.Name(to), ", which is being deleted");
+    }
+    const bool is_destination =
+        input_->destinations == nullptr ||
+        (n < input_->destinations->range() && input_->destinations->Contains(to));
+    if (is_destination && position_[n] == kNotRemoved) continue;
+    for (const Arrival& arrival : arrivals_[n].pods) {
+      if (!is_destination && arrival.from != kNoNode) {
+        return RefusePlan(rules_.Name(arrival.pod), " moves to ", rules_.Name(to),
+                          ", which is not a destination");
+      }
+      if (position_[n] != kNotRemoved && PositionOf(arrival) > position_[n]) {
+        return RefusePlan(rules_.Name(arrival.pod), " moves to ", rules_.Name(to),
+                          ", which is gone");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanCertificates::Checker::CheckRoom(CertifiedPart& part) {
+  std::vector<PodId> pods;
+  for (uint32_t n = 0; n < arrivals_.size(); ++n) {
+    std::vector<Arrival>& came = arrivals_[n].pods;
+    if (came.empty() || (rows_[n].changed_at != check_ && arrivals_[n].changed_at != check_)) {
+      continue;
+    }
+    ++part.destinations;
+    std::ranges::sort(came, {}, [&](const Arrival& arrival) {
+      return std::pair(PositionOf(arrival), arrival.index);
+    });
+    pods.clear();
+    for (const Arrival& arrival : came) pods.push_back(arrival.pod);
+    if (const std::string why = cluster_.WhyNotByRoom(pods, NodeId{n}); !why.empty()) {
+      return RefusePlan("pods do not fit on ", rules_.Name(NodeId{n}), ": ", why);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// --- Spreading and affinity ----------------------------------------------------------------
+
+absl::Status PlanCertificates::Checker::CountMoves(std::span<const Move> moves) {
+  for (const auto& [pod, to] : moves) {
+    if (cluster_.DependsOnOthers(pod)) {
+      if (const std::string_view why = cluster_.WhyNotByOthers(pod, to); !why.empty()) {
+        return RefusePlan(rules_.Name(pod), " does not fit on ", rules_.Name(to), ": ", Absl(why));
+      }
+    }
+    cluster_.CountPod(pod, to, +1);
+  }
+  return absl::OkStatus();
+}
+
+void PlanCertificates::Checker::UndoMoves(std::span<const Move> moves) {
+  for (size_t m = moves.size(); m-- > 0;) cluster_.CountPod(moves[m].pod, moves[m].to, -1);
+}
+
+void PlanCertificates::Checker::CountPodsOf(NodeId node, int sign) {
+  for (const PodId pod : cluster_.PodsOn(node)) cluster_.CountPod(pod, node, sign);
+  for (const Arrival& arrival : arrivals_[Index(node)].pods) {
+    cluster_.CountPod(arrival.pod, node, sign);
+  }
+}
+
+// Leaves the counts as they were, unless the plan is refused.
+absl::Status PlanCertificates::Checker::ReplayTopology(const Plan& plan, CertifiedPart& part) {
+  const auto tally = [&](std::span<const Move> moves) {
+    for (const Move& move : moves) {
+      if (!cluster_.DependsOnOthers(move.pod)) continue;
+      cluster_.TallyFor(move.pod);
+      part.topology = true;
+    }
+  };
+  tally(plan.packed);
+  for (const RemovableNode& removal : plan.remove) {
+    if (CertificateOf(removal.node).depends) tally(removal.moves);
+  }
+  if (!part.topology) return absl::OkStatus();
+  if (absl::Status s = CountMoves(plan.packed); !s.ok()) return s;
+  for (const RemovableNode& removal : plan.remove) {
+    CountPodsOf(removal.node, -1);
+    cluster_.SetRemoving(removal.node);
+    if (absl::Status s = CountMoves(removal.moves); !s.ok()) return s;
+    cluster_.SetRemoving(kNoNode);
+    cluster_.LeaveDomains(removal.node);
+  }
+  for (size_t i = plan.remove.size(); i-- > 0;) {
+    const RemovableNode& removal = plan.remove[i];
+    cluster_.RejoinDomains(removal.node);
+    UndoMoves(removal.moves);
+    CountPodsOf(removal.node, +1);
+  }
+  UndoMoves(plan.packed);
+  return absl::OkStatus();
+}
+
+// --- Budgets -------------------------------------------------------------------------------
+
+absl::Status PlanCertificates::Checker::ReplayBudgets(const Plan& plan) {
+  std::vector<int64_t> remaining;
+  remaining.reserve(budgets_.size());
+  for (const Pdb& pdb : catalog_->pdbs()) remaining.push_back(pdb.disruptions_allowed);
+  for (const PodId pod : input_->evicting) {
+    for (const PdbId pdb : rules_.BudgetsOf(pod)) --remaining[Index(pdb)];
+  }
+  for (const RemovableNode& removal : plan.remove) {
+    const Certificate& certificate = CertificateOf(removal.node);
+    for (const PdbId pdb : certificate.needs) {
+      if (remaining[Index(pdb)] >= 1) continue;
+      return RefusePlan(rules_.Name(removal.node), " goes although ", rules_.Name(pdb),
+                        " has nothing left");
+    }
+    bool risky = false;
+    for (const auto& [pdb, pods] : certificate.charges) {
+      remaining[Index(pdb)] -= pods;
+      risky = risky || remaining[Index(pdb)] < 0;
+    }
+    if (risky != removal.risky) {
+      return RefusePlan(rules_.Name(removal.node), removal.risky ? " is not risky" : " is risky");
+    }
+  }
+  return rules_.CheckTotals(plan, remaining);
+}
+
+// --- PlanCertificates ------------------------------------------------------------------------
+
+PlanCertificates::PlanCertificates() = default;
+PlanCertificates::~PlanCertificates() = default;
+PlanCertificates::PlanCertificates(PlanCertificates&&) noexcept = default;
+PlanCertificates& PlanCertificates::operator=(PlanCertificates&&) noexcept = default;
+
+void PlanCertificates::Forget() { checker_.reset(); }
+
+absl::Status PlanCertificates::Certify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                       const PlannerOptions& options, const PassInput& input,
+                                       const Plan& plan) {
+  EBB_CHECK(snapshot.depth() == 0);
+  Forget();
+  if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
+  auto checker = std::make_unique<Checker>(snapshot, groups, options, input);
+  const absl::StatusOr<CertifiedPart> part = checker->Run(plan);
+  if (!part.ok()) return part.status();
+  if (!part->not_covered) checker_ = std::move(checker);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CertifiedPart> PlanCertificates::Check(const ClusterSnapshot& snapshot,
+                                                      const NodeGroups& groups,
+                                                      const PlannerOptions& options,
+                                                      const PassInput& input, const Plan& plan) {
+  EBB_CHECK(snapshot.depth() == 0);
+  if (checker_ == nullptr) return CertifiedPart{.not_covered = NotCovered::kNothingCertified};
+  // Certificates are kept only if the check succeeds.
+  std::unique_ptr<Checker> checker = std::move(checker_);
+  if (const std::optional<NotCovered> cause = checker->Covers(snapshot, input)) {
+    return CertifiedPart{.not_covered = cause};
+  }
+  if (absl::Status s = checker->Follow(snapshot, groups, options, input); !s.ok()) return s;
+  absl::StatusOr<CertifiedPart> part = checker->Run(plan);
+  if (part.ok() && !part->not_covered) checker_ = std::move(checker);
+  return part;
+}
+
+}  // namespace ebb
