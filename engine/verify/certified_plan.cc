@@ -200,12 +200,14 @@ class PlanCertificates::Checker {
   std::vector<BudgetKey> budgets_;
   size_t tables_ = 0;
   size_t registries_ = 0;
+  size_t keys_ = 0;
 
   // --- The last check
   uint64_t check_ = 0;  // Its number.
   uint64_t revision_ = 0;
   uint64_t pods_seen_ = 0;   // The end of the log of pods.
   uint64_t nodes_seen_ = 0;  // The end of the log of nodes.
+  size_t shapes_ = 0;        // How many shapes the catalog had.
   int64_t now_s_ = 0;
   bool time_moved_ = false;                // The time is another than that of the check before.
   bool all_again_ = false;                 // No certificate holds.
@@ -238,6 +240,7 @@ PlanCertificates::Checker::Checker(const ClusterSnapshot& snapshot, const NodeGr
       revision_(snapshot.catalog().revision()),
       pods_seen_(snapshot.catalog().pod_changes().end()),
       nodes_seen_(snapshot.catalog().node_changes().end()),
+      shapes_(snapshot.catalog().pod_shapes()),
       now_s_(input.now_s),
       input_(&input),
       catalog_(&snapshot.catalog()),
@@ -265,11 +268,13 @@ void PlanCertificates::Checker::KeepFacts(const Catalog& catalog) {
   }
   tables_ = catalog.tables().size();
   registries_ = catalog.registries().size();
+  keys_ = catalog.topology_keys().size();
 }
 
 bool PlanCertificates::Checker::SameFacts(const Catalog& catalog,
                                           std::optional<NotCovered>& cause) const {
-  if (catalog.tables().size() != tables_ || catalog.registries().size() != registries_) {
+  if (catalog.tables().size() != tables_ || catalog.registries().size() != registries_ ||
+      catalog.topology_keys().size() != keys_) {
     cause = NotCovered::kTopology;
     return false;
   }
@@ -297,6 +302,11 @@ std::optional<NotCovered> PlanCertificates::Checker::Covers(const ClusterSnapsho
     return NotCovered::kOtherCatalog;
   }
   if (catalog.pod_changes().forgotten > pods_seen_) return NotCovered::kManyChanges;
+  // A branch may be older than the one of the last check.
+  if (catalog.pod_changes().end() < pods_seen_ || catalog.revision() < revision_ ||
+      catalog.pod_shapes() < shapes_) {
+    return NotCovered::kTime;
+  }
   if (input.now_s < now_s_) return NotCovered::kTime;
   if (catalog.node_changes().end() != nodes_seen_ || catalog.nodes() != rows_.size()) {
     return NotCovered::kNodes;
@@ -330,6 +340,7 @@ absl::Status PlanCertificates::Checker::Follow(const ClusterSnapshot& snapshot,
   judged_differently_.clear();
   if (unalike_again_ || all_again_) judged_differently_ = rules_.JudgeShapesAgain();
   revision_ = catalog_->revision();
+  shapes_ = catalog_->pod_shapes();
   if (std::ranges::none_of(judged_differently_, [](bool differs) { return differs; })) {
     judged_differently_.clear();
   }
@@ -614,9 +625,10 @@ absl::Status PlanCertificates::Checker::CheckRoom(CertifiedPart& part) {
       continue;
     }
     ++part.destinations;
-    std::ranges::sort(came, {}, [&](const Arrival& arrival) {
+    const auto place = [&](const Arrival& arrival) {
       return std::pair(PositionOf(arrival), arrival.index);
-    });
+    };
+    if (!std::ranges::is_sorted(came, {}, place)) std::ranges::sort(came, {}, place);
     pods.clear();
     for (const Arrival& arrival : came) pods.push_back(arrival.pod);
     if (const std::string why = cluster_.WhyNotByRoom(pods, NodeId{n}); !why.empty()) {

@@ -65,7 +65,7 @@ enum class NotCovered : uint8_t {
   kNothingCertified,  // No plan was certified before, or the last check failed.
   kOtherCatalog,      // The cluster was built again, or other rules apply to it.
   kManyChanges,       // The catalog no longer knows all changes of pods since the last check.
-  kTime,              // The time is before that of the last check.
+  kTime,              // The time, or the catalog, is older than that of the last check.
   kNodes,             // A node came, went, or has other labels, taints, amounts or states.
   kBudgets,           // A budget came, went or selects other pods.
   kTopology,          // A pod asks for counts that no pod asked for before.
