@@ -306,6 +306,9 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   if (call.input().has_trials() && !reply->tried_out()) {
     PrintMessage("the time ended before the first trial of the plan", err);
   }
+  if (reply->has_stable() && (format == PlanFormat::kName || format == PlanFormat::kCsv)) {
+    PrintMessage("stable plan: " + Printable(reply->stable().origin()), err);
+  }
   PrintPlan(*reply, format, print, out);
   out.flush();
   if (command.stats) {

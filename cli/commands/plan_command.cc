@@ -495,6 +495,10 @@ absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, cons
 void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
   PrintLoadWarnings(*made.answer->cluster, err);
   if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
+  // Names and rows have no place for it.
+  if (made.answer->stable && (output == "name" || output == "csv")) {
+    PrintMessage(fmt::format("stable plan: {}", ToString(made.answer->stable->origin)), err);
+  }
   if (made.query.trials && !made.answer->trials) {
     PrintMessage("the time ended before the first trial of the plan", err);
   }

@@ -3495,6 +3495,12 @@ class WatchTest(EbbTest):
             self.assertIn(text, out, err)
         self.assertIn("Planned in", out)
 
+    def test_a_watch_says_where_stable_names_come_from(self):
+        _, _, err = self.watch_pipe(("".join(map(self.event, SMALL)), "stable plan: first"),
+                                    (self.event(node("empty")), "stable plan: kept"),
+                                    words=("--stable", "-o", "name"))
+        self.assertNotIn("stable plan: first", err)
+
     def test_a_stable_plan_of_a_dump_is_refused(self):
         dump = self.dump(SMALL)
         self.assertIn("--stable needs --watch-file or --server: it keeps the last plan",
