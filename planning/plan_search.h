@@ -3,8 +3,8 @@
 //
 //   absl::StatusOr<FoundPlan> found = SearchPlan(cluster, {groups, request, nullptr}, {});
 //
-// The search starts from the greedy plan and ends when its budget is over, or earlier if no plan can
-// be better or the hooks end it.
+// The search starts from the greedy plan and ends when its budget is over, or earlier if no plan
+// can be better or the hooks end it.
 //
 // Cost:    the query's budget.
 // Threads: those of `parallelism`; hooks are called by the caller's thread.

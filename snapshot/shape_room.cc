@@ -45,6 +45,19 @@ void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape,
   }
 }
 
+void ShapeRoom::CountOnGhost(ClusterSnapshot& snapshot, std::span<const TableId> feeds, NodeId node,
+                             int sign) {
+  snapshot.topology_.CountExceptByNode(*snapshot.catalog_, feeds, node, sign);
+}
+
+// A pod that comes from a ghost with kCounted is still counted there by tables by node, and by no
+// other table.
+void ShapeRoom::Count(NodeId node, bool comes) {
+  const bool moves = snapshot_->ghost_counts_ == ClusterSnapshot::GhostPods::kCounted;
+  snapshot_->topology_.CountBeside(*snapshot_->catalog_, feeds_, node,
+                                   moves ? snapshot_->ghost_ : kNoNode, comes);
+}
+
 void ShapeRoom::SetWord(size_t word) {
   word_ = word;
   const auto point = [&](Use& use) {

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
 #include <utility>
 
 #include "base/check.h"
-#include "snapshot/cluster_snapshot.h"
-#include "snapshot/shape_room.h"
 
 namespace ebb {
 namespace {
@@ -76,28 +73,22 @@ void TopologyCounts::Count(const Catalog& catalog, const PodShape& shape, NodeId
   }
 }
 
-void ShapeRoom::CountOnGhost(ClusterSnapshot& snapshot, std::span<const TableId> feeds, NodeId node,
-                             int sign) {
-  TopologyCounts& topology = snapshot.topology_;
+void TopologyCounts::CountExceptByNode(const Catalog& catalog, std::span<const TableId> feeds,
+                                       NodeId node, int sign) {
   for (const TableId id : feeds) {
-    if (topology.tables_[Index(id)].use == TopologyCounts::Use::kByNode) continue;
-    topology.CountInTable(*snapshot.catalog_, topology.tables_.Mutable(Index(id)), node, sign);
+    if (tables_[Index(id)].use == Use::kByNode) continue;
+    CountInTable(catalog, tables_.Mutable(Index(id)), node, sign);
   }
 }
 
-// A pod that comes from a ghost with kCounted is still counted there by tables by node, and by no
-// other table.
-void ShapeRoom::Count(NodeId node, bool comes) {
-  TopologyCounts& topology = snapshot_->topology_;
-  const Catalog& catalog = *snapshot_->catalog_;
-  const bool moves = snapshot_->ghost_counts_ == ClusterSnapshot::GhostPods::kCounted;
-  const NodeId ghost = snapshot_->ghost_;
-  for (const TableId id : feeds_) {
-    TopologyCounts::Table& table = topology.tables_.Mutable(Index(id));
-    if (moves && table.use == TopologyCounts::Use::kByNode) {
-      topology.MoveInTable(catalog, table, comes ? ghost : node, comes ? node : ghost);
+void TopologyCounts::CountBeside(const Catalog& catalog, std::span<const TableId> feeds,
+                                 NodeId node, NodeId ghost, bool comes) {
+  for (const TableId id : feeds) {
+    Table& table = tables_.Mutable(Index(id));
+    if (ghost != kNoNode && table.use == Use::kByNode) {
+      MoveInTable(catalog, table, comes ? ghost : node, comes ? node : ghost);
     } else {
-      topology.CountInTable(catalog, table, node, comes ? +1 : -1);
+      CountInTable(catalog, table, node, comes ? +1 : -1);
     }
   }
 }

@@ -35,6 +35,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "snapshot/catalog.h"
@@ -195,7 +196,14 @@ class TopologyCounts {
 
   // A pod of `shape` is added to (+1) or removed from (-1) `node`.
   void Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
-  // The same for one table.
+  // The same for the tables of `feeds` that do not count by node.
+  void CountExceptByNode(const Catalog& catalog, std::span<const TableId> feeds, NodeId node,
+                         int sign);
+  // A pod that feeds these tables comes to `node`, or leaves it (`comes` is false).  Tables by node
+  // count it on `ghost` before it comes and after it leaves, unless `ghost` is kNoNode.
+  void CountBeside(const Catalog& catalog, std::span<const TableId> feeds, NodeId node,
+                   NodeId ghost, bool comes);
+  // As Count, for one table.
   void CountInTable(const Catalog& catalog, Table& table, NodeId node, int sign);
   void CountBeyondInline(const Catalog& catalog, Table& table, DomainId domain, int sign);
   void MoveInTable(const Catalog& catalog, Table& table, NodeId from, NodeId to);

@@ -1321,9 +1321,7 @@ class InputCensus::LackFinder {
   }
 
   // Counts all pods except pods that have ended or are left out as expendable.
-  [[nodiscard]] ControllerPods PodsByController() const {
-    return ByController(pods_of_);
-  }
+  [[nodiscard]] ControllerPods PodsByController() const { return ByController(pods_of_); }
 
   // "namespace/name" of the first pod with one of these shapes; empty if there is none.
   [[nodiscard]] std::string FirstPodOf(const std::vector<bool>& shapes) const {
