@@ -246,6 +246,7 @@ class Breaker {
   bool Apply(Break what, Question& question) {
     Plan& plan = question.plan;
     const Catalog& catalog = question.snapshot->catalog();
+    if (catalog.nodes() == 0 || catalog.pods() == 0) return false;
     RemovableNode* const removal = plan.remove.empty() ? nullptr : &plan.remove[Any(plan.remove)];
     std::vector<Move>* const moves =
         removal == nullptr || removal->moves.empty() ? nullptr : &removal->moves;
@@ -492,7 +493,7 @@ PlanRequest RequestOfWalk() {
 }
 
 #ifdef NDEBUG
-constexpr uint64_t kWalks = 5;
+constexpr uint64_t kWalks = 3;
 constexpr int kSteps = 300;
 #else  // Every attempt of a pass is checked, which takes long.
 constexpr uint64_t kWalks = 1;
