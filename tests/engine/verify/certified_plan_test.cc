@@ -665,9 +665,10 @@ TEST(CertifiedPlanRandomTest, AgreesWithTheVerificationInALiveCluster) {
     right += trial.Of(Break::kNothing).covered;
     EXPECT_EQ(trial.Of(Break::kNothing).refused, 0);
   }
-  EXPECT_GT(covered, 1000);
-  EXPECT_GT(refused, 100);
-  EXPECT_GT(right, 100);
+  const int asked = static_cast<int>(trials.size()) * kSteps * 2;
+  EXPECT_GT(covered, 3 * asked);
+  EXPECT_GT(refused, asked / 2);
+  EXPECT_GT(right, asked / 4);
 }
 
 }  // namespace
