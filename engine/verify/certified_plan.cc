@@ -146,6 +146,7 @@ class PlanCertificates::Checker {
   struct Arrivals {
     std::vector<Arrival> pods;
     uint64_t changed_at = 0;
+    std::optional<NodeId> erased;  // The node whose pods were erased last, with none added since.
   };
   struct Charge {
     PdbId pdb;
@@ -461,6 +462,8 @@ void PlanCertificates::Checker::Release(Certificate& certificate) {
 void PlanCertificates::Checker::Erase(std::span<const Move> moves, NodeId from) {
   for (const Move& move : moves) {
     Arrivals& arrivals = arrivals_[Index(move.to)];
+    if (arrivals.erased == from) continue;  // Several moves of a node have the same destination.
+    arrivals.erased = from;
     std::erase_if(arrivals.pods, [&](const Arrival& arrival) { return arrival.from == from; });
     arrivals.changed_at = check_;
   }
@@ -471,6 +474,7 @@ void PlanCertificates::Checker::Add(std::span<const Move> moves, NodeId from) {
     Arrivals& arrivals = arrivals_[Index(moves[m].to)];
     arrivals.pods.push_back({.from = from, .index = m, .pod = moves[m].pod});
     arrivals.changed_at = check_;
+    arrivals.erased.reset();
   }
 }
 

@@ -246,6 +246,7 @@ class Breaker {
   bool Apply(Break what, Question& question) {
     Plan& plan = question.plan;
     const Catalog& catalog = question.snapshot->catalog();
+    if (catalog.nodes() == 0 || catalog.pods() == 0) return false;
     RemovableNode* const removal = plan.remove.empty() ? nullptr : &plan.remove[Any(plan.remove)];
     std::vector<Move>* const moves =
         removal == nullptr || removal->moves.empty() ? nullptr : &removal->moves;
@@ -492,7 +493,7 @@ PlanRequest RequestOfWalk() {
 }
 
 #ifdef NDEBUG
-constexpr uint64_t kWalks = 5;
+constexpr uint64_t kWalks = 3;
 constexpr int kSteps = 300;
 #else  // Every attempt of a pass is checked, which takes long.
 constexpr uint64_t kWalks = 1;
@@ -664,9 +665,10 @@ TEST(CertifiedPlanRandomTest, AgreesWithTheVerificationInALiveCluster) {
     right += trial.Of(Break::kNothing).covered;
     EXPECT_EQ(trial.Of(Break::kNothing).refused, 0);
   }
-  EXPECT_GT(covered, 1000);
-  EXPECT_GT(refused, 100);
-  EXPECT_GT(right, 100);
+  const int asked = static_cast<int>(trials.size()) * kSteps * 2;
+  EXPECT_GT(covered, 3 * asked);
+  EXPECT_GT(refused, asked / 2);
+  EXPECT_GT(right, asked / 4);
 }
 
 }  // namespace
