@@ -10,7 +10,7 @@ namespace {
 
 // A node with a deletion taint younger than this counts as in deletion.  Source: the autoscaler's
 // MaxCloudProviderNodeDeletionTime.
-constexpr int64_t kDeletionTimeoutS = 300;
+constexpr int64_t kTaintTimeoutS = 300;
 
 double Share(__int128 requested, __int128 offered, double scale) {
   return static_cast<double>(requested) * scale / (static_cast<double>(offered) * scale);
@@ -240,7 +240,7 @@ double PlanRules::UsedOf(ResourceId resource, NodeId node, std::span<const PodId
 
 absl::Status PlanRules::CheckEligible(NodeId node, std::span<const PodId> pods) {
   const NodeInfo& info = catalog_->node(node);
-  if (info.to_be_deleted && input_->now_s - *info.to_be_deleted < kDeletionTimeoutS) {
+  if (info.to_be_deleted && input_->now_s - *info.to_be_deleted < kTaintTimeoutS) {
     return RefusePlan(Name(node), " is being deleted already");
   }
   if (GoesByItself(node)) return RefusePlan(Name(node), " is deleted by something else");
