@@ -357,12 +357,16 @@ TEST(SymbolsTest, ASecondTableAndATableWithoutOwnerAreCopied) {
 TEST(SymbolsTest, ATableWithATextTwiceIsRefusedAndNamesIt) {
   for (const bool is_first : {true, false}) {
     Symbols symbols;
-    if (!is_first) ASSERT_TRUE(symbols.Adopt(TableOf({"z"})).ok());
+    if (!is_first) {
+      ASSERT_TRUE(symbols.Adopt(TableOf({"z"})).ok());
+    }
     std::vector<std::string> texts;
     for (int i = 0; i < 100; ++i) texts.push_back("text-" + std::to_string(i));
     ASSERT_TRUE(symbols.Adopt(TableOf(texts)).ok());
     Symbols again;
-    if (!is_first) ASSERT_TRUE(again.Adopt(TableOf({"z"})).ok());
+    if (!is_first) {
+      ASSERT_TRUE(again.Adopt(TableOf({"z"})).ok());
+    }
     texts.push_back("text-7");
     EXPECT_EQ(again.Adopt(TableOf(texts)).status().message(),
               "the table of texts has \"text-7\" twice");

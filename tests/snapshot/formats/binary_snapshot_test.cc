@@ -362,7 +362,9 @@ TEST(BinarySnapshotTest, AnyWordMayBeAnyNumberWithoutACrash) {
       }
       if (read(loader).ok()) {
         const absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
-        if (cluster.ok()) ASSERT_TRUE(cluster->snapshot.CheckInvariants().ok()) << at;
+        if (cluster.ok()) {
+          ASSERT_TRUE(cluster->snapshot.CheckInvariants().ok()) << at;
+        }
       }
     }
   }

@@ -391,7 +391,9 @@ TEST(BlockYamlTest, DamagedTextsAreReadAsByTheLibrary) {
   for (int i = 0; i < 3'000; ++i) {
     std::string yaml = random.Regular();
     random.Damage(yaml);
-    if (IsReadable(yaml)) ASSERT_NO_FATAL_FAILURE(ExpectSameAsLibrary(yaml));
+    if (IsReadable(yaml)) {
+      ASSERT_NO_FATAL_FAILURE(ExpectSameAsLibrary(yaml));
+    }
   }
 }
 

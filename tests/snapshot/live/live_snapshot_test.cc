@@ -1093,7 +1093,9 @@ TEST(LiveSnapshotTest, AnObserverLearnsOfEveryRebuildItsCauseAndRenewals) {
                       {.renew_texts = true, .texts_kept = 0, .rebuild_observer = &observer});
   for (int step = 0; step < 300; ++step) {
     twin.Step();
-    if (step % 5 == 0) ASSERT_EQ(twin.Compare(), "") << "at step " << step;
+    if (step % 5 == 0) {
+      ASSERT_EQ(twin.Compare(), "") << "at step " << step;
+    }
   }
   const LiveCounts& counts = twin.live().counts();
   EXPECT_EQ(observer.rebuilds, counts.rebuilds);
