@@ -2,7 +2,7 @@
 // program starts.  libcurl alone brings some thirty other libraries, which take longer to load
 // than most commands take to run.
 //
-//   const auto library = LoadedLibrary::Load("libcurl.so.4");
+//   auto library = LoadedLibrary::Load("libcurl.so.4");
 //   const auto init = library->Function<decltype(&curl_easy_init)>("curl_easy_init");
 //
 // packaging/ lists these libraries by name, because no tool finds them in the program.

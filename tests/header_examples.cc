@@ -1,6 +1,7 @@
 // The examples of the headers, compiled.  tests/header_examples_test.py holds every line of
 // theirs to what stands here under the header's name.  Nothing of it runs.
 
+#include <curl/curl.h>
 #include <fcntl.h>
 #include <grpcpp/support/server_interceptor.h>
 
@@ -41,6 +42,7 @@
 #include "engine/pass/workloads.h"
 #include "engine/scale_down/round.h"
 #include "engine/stable_planner.h"
+#include "engine/verify/certified_plan.h"
 #include "loop/actuators/actuator_server.h"
 #include "loop/actuators/conformance.h"
 #include "loop/actuators/grpc_actuator.h"
@@ -62,8 +64,10 @@
 #include "planning/plan_search.h"
 #include "planning/query_fields.h"
 #include "planning/rebuild_log.h"
+#include "platform/loaded_library.h"
 #include "platform/lock_file.h"
 #include "platform/output_file.h"
+#include "predicates/topology_asks.h"
 #include "predicates/topology_words.h"
 #include "report/pass_replay.h"
 #include "rounds/held_reports.h"
@@ -986,6 +990,34 @@ int LoopOverLiveCluster(const RunFlags& flags, std::ostream& out, std::ostream& 
 void SearchUntilInterrupted(PlanHooks& hooks) {
   const SearchInterrupt interrupt;
   hooks.cancelled = interrupt.ends();
+}
+
+// engine/verify/certified_plan.h
+absl::Status CertifyAndCheck(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                             const PlannerOptions& options, const PassInput& input,
+                             const Plan& plan, const std::function<void()>& VerifyAndCertify) {
+  PlanCertificates certificates;
+  // After Verify of the plan:
+  absl::Status certified = certificates.Certify(snapshot, groups, options, input, plan);
+  // ... the cluster changes, and the plan is made again ...
+  const auto part = certificates.Check(snapshot, groups, options, input, plan);
+  if (part.ok() && part->not_covered) VerifyAndCertify();
+  return certified;
+}
+
+// predicates/topology_asks.h
+bool FitsByAsks(const PodShape& shape, const ClusterSnapshot& snapshot, NodeId node) {
+  bool fits = false;
+  TopologyAsks asks;
+  if (asks.Learn(shape)) fits = asks.Fit(snapshot, node);  // As TopologyFits.
+  return fits;
+}
+
+// platform/loaded_library.h
+bool LoadCurl() {
+  auto library = LoadedLibrary::Load("libcurl.so.4");
+  const auto init = library->Function<decltype(&curl_easy_init)>("curl_easy_init");
+  return init != nullptr;
 }
 
 // cli/commands/wall_clock.h

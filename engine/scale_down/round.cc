@@ -435,14 +435,15 @@ class RoundRun {
     return options_.stable.on && input_.candidates == nullptr;
   }
 
-  // Takes the nodes that are unneeded out of the destinations of the pass.  Each of them is tried
-  // in each round: a budget that kept one may allow more by now.
+  // Takes the nodes that are unneeded out of the destinations of the pass.  Nodes that wait for a
+  // budget stay destinations, since they may wait for long.  All of them are tried in each round: a
+  // budget that kept one may allow more by now.
   void CloseUnneeded() {
     destinations_ = Planned().alive();
     for (const NodeId node : candidates_) {
-      if (!state_.timers_.SinceOrWaiting(catalog_.node(node).name)) continue;
-      destinations_->Erase(node);
-      state_.planner_.TryAgain(catalog_, node);
+      const TextId name = catalog_.node(node).name;
+      if (state_.timers_.Since(name)) destinations_->Erase(node);
+      if (state_.timers_.SinceOrWaiting(name)) state_.planner_.TryAgain(catalog_, node);
     }
     pass_.destinations = &*destinations_;
   }

@@ -2,10 +2,11 @@
 // changed.
 //
 //   PlanCertificates certificates;
-//   certificates.Certify(snapshot, groups, options, input, plan);     // After Verify of the plan.
+//   // After Verify of the plan:
+//   absl::Status certified = certificates.Certify(snapshot, groups, options, input, plan);
 //   // ... the cluster changes, and the plan is made again ...
-//   absl::StatusOr<CertifiedPart> part = certificates.Check(snapshot, groups, options, input,
-//   plan); if (part.ok() && part->not_covered) { /* Verify, then Certify */ }
+//   const auto part = certificates.Check(snapshot, groups, options, input, plan);
+//   if (part.ok() && part->not_covered) VerifyAndCertify();
 //
 // Check gives the verdict of Verify (verify.h), or says that certificates do not cover the change.
 // Like Verify it shares no state with the planner and no code but the functions that verify.h

@@ -355,8 +355,8 @@ TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
       {objects::CsiDriver(), kAnew},
       {objects::CsiStorageCapacity(), kAnew},
       {objects::DeviceClass(), kShapes},
-      {objects::ResourceClaim(), kShapes},
-      {objects::ResourceClaimTemplate(), kShapes}};
+      {objects::ResourceClaim(), kAnew},
+      {objects::ResourceClaimTemplate(), kAnew}};
   for (const auto& [object, effect] : effects) {
     EXPECT_EQ(Storage::EffectOf(object), effect) << objects::KindOf(object);
   }

@@ -1040,8 +1040,9 @@ objects:
         return cluster
 
     def test_an_interrupted_search_prints_the_best_plan_so_far(self):
-        # A frontier ends by itself after some seconds.
-        small, large = self.mixed(), self.mixed(nodes=4000)
+        # A frontier ends by itself after some seconds, and a search that reaches its bound at once.
+        small, large = self.path("company.json"), self.mixed(nodes=4000)
+        self.ebb("gen", "company", "--nodes", "300", "--seed", "1", "-o", small)
         for words in [["plan", small, *self.ENDLESS, "-o", "json"],
                       ["frontier", large, "--now", START, "--budget", "1h",
                        "--iterations", "1000000000", "-o", "json"]]:
