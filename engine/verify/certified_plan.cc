@@ -532,7 +532,7 @@ absl::Status PlanCertificates::Checker::CheckRemoval(const RemovableNode& remova
   }
 
   Certificate certificate;
-  const absl::Status pods = rules_.CheckPods(
+  absl::Status pods = rules_.CheckPods(
       removal, pods_,
       [&](PodId pod) {
         return cluster_.NodeOf(pod) == node ||

@@ -30,7 +30,8 @@ constexpr auto kStartsPlain = [] {
     starts[static_cast<size_t>(c)] =
         (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
   }
-  for (const char c : std::string_view("_./()+$^=;<~\\")) starts[static_cast<size_t>(c)] = true;
+  for (const char c : std::string_view("_./()+$^=;<~\\"))
+    starts[static_cast<unsigned char>(c)] = true;
   return starts;
 }();
 
@@ -41,14 +42,14 @@ bool StartsPlain(const char* p) {
 // Characters at which a plain scalar may end.
 constexpr auto kStopsPlain = [] {
   std::array<bool, 256> stops = {};
-  for (const char c : std::string_view(":#\t\r\n")) stops[static_cast<size_t>(c)] = true;
+  for (const char c : std::string_view(":#\t\r\n")) stops[static_cast<unsigned char>(c)] = true;
   return stops;
 }();
 
 // Characters that a quoted scalar does not have as they are, or that fold.
 constexpr auto kStopsQuoted = [] {
   std::array<bool, 256> stops = {};
-  for (const char c : std::string_view("\"'\\\t\r\n")) stops[static_cast<size_t>(c)] = true;
+  for (const char c : std::string_view("\"'\\\t\r\n")) stops[static_cast<unsigned char>(c)] = true;
   return stops;
 }();
 

@@ -161,8 +161,9 @@ void ClusterLoader::NoteWaiting(PodId pod, bool is_nominated, PodWait wait) {
 absl::Status ClusterLoader::OnTexts(const TextTable& texts) {
   patterns_.clear();
   absl::StatusOr<AdoptedTexts> taken = builder_.AddTexts(texts);
-  if (taken.ok()) texts_ = *std::move(taken);
-  return taken.status();
+  if (!taken.ok()) return taken.status();
+  texts_ = *std::move(taken);
+  return absl::OkStatus();
 }
 
 absl::Status ClusterLoader::OnPodPattern(const objects::Pod& first, uint64_t /*pods*/) {
