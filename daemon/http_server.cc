@@ -216,6 +216,7 @@ class HttpServer::Impl {
     }
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (fd.get() < 0) return absl::InvalidArgumentError(SystemError(errno));
     // The file gets the mode of the bound socket, less the umask.
     const mode_t before = umask(0177);
     const bool bound =

@@ -231,7 +231,7 @@ absl::Status StablePlanner::VerifyMade(const ClusterSnapshot& snapshot, const No
   }
   if (part.ok() && !plan.not_covered && !whole) return absl::OkStatus();
   if (!part.ok() && !whole) return part.status();
-  const absl::Status verified = VerifyOrCut(snapshot, groups, asked, made);
+  absl::Status verified = VerifyOrCut(snapshot, groups, asked, made);
   if (!part.ok() || (!plan.not_covered && !verified.ok())) {
     certificates_.Forget();
     if (part.ok() == verified.ok()) return verified;

@@ -28,7 +28,7 @@ constexpr int64_t kCronEveryS = 300;
 constexpr int64_t kCronJobsPermille = 100;  // Of the Jobs of the input; each is like one of them.
 constexpr SimulatedLatency kCronJobRuns = {60, 600};
 constexpr int64_t kPreviewEveryS = 1800;
-constexpr SimulatedLatency kPreviewLives = {3600, 3 * 3600};
+constexpr SimulatedLatency kPreviewLives = {3600, 10800};
 constexpr size_t kPreviewApps = 3;
 constexpr int64_t kPreviewPods = 1;  // Of each application.
 

@@ -176,7 +176,7 @@ class Replay {
   // --- Removal -----------------------------------------------------------------
 
   absl::Status ReplayRemoval(const RemovableNode& removal) {
-    const absl::Status pods = rules_.CheckPods(
+    absl::Status pods = rules_.CheckPods(
         removal, cluster_.PodsOn(removal.node),
         [&](PodId pod) { return cluster_.NodeOf(pod) == removal.node; },
         [&](NodeId node) { return cluster_.Contains(node); },
