@@ -22,7 +22,6 @@
 #define EBB_ROUNDS_SQLITE_TABLE_H_
 
 #include <sqlite3.h>
-#include <xxhash.h>
 
 #include <array>
 #include <bit>
@@ -39,6 +38,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/text_hasher.h"
 
 namespace ebb {
 
@@ -154,20 +154,15 @@ inline TableRead ResultOf(const Rows& rows) { return {.ok = rows.ok(), .what = r
 // A hash over values.
 class StateDigest {
  public:
-  StateDigest() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
-  ~StateDigest() { XXH3_freeState(state_); }
-  StateDigest(const StateDigest&) = delete;
-  StateDigest& operator=(const StateDigest&) = delete;
-
   template <typename... Values>
   void Add(const Values&... values) {
     (Put(values), ...);
   }
-  [[nodiscard]] int64_t Value() const { return static_cast<int64_t>(XXH3_64bits_digest(state_)); }
+  [[nodiscard]] int64_t Value() const { return static_cast<int64_t>(hasher_.Value()); }
 
  private:
   void Put(double value) { Put(std::bit_cast<int64_t>(value)); }
-  void Put(int64_t value) { XXH3_64bits_update(state_, &value, sizeof(value)); }
+  void Put(int64_t value) { hasher_.Add({reinterpret_cast<const char*>(&value), sizeof(value)}); }
   void Put(const std::optional<int64_t>& value) {
     Put(int64_t{value.has_value()});
     Put(value.value_or(0));
@@ -175,10 +170,10 @@ class StateDigest {
   void Put(const SqliteBlob& blob) { Put(blob.bytes); }
   void Put(std::string_view text) {
     Put(static_cast<int64_t>(text.size()));
-    XXH3_64bits_update(state_, text.data(), text.size());
+    hasher_.Add(text);
   }
 
-  XXH3_state_t* state_;
+  TextHasher hasher_;
 };
 
 // --- Kinds of columns ---------------------------------------------------------------------

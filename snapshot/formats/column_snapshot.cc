@@ -1,7 +1,5 @@
 #include "snapshot/formats/column_snapshot.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -18,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "base/text_hasher.h"
 #include "base/utf8.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
@@ -88,19 +87,6 @@ bool NeedsOwnPattern(const objects::Pod& pod) {
                              [](const objects::Volume& v) { return v.source == "ephemeral"; });
 }
 
-class FileChecksum {
- public:
-  FileChecksum() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
-  ~FileChecksum() { XXH3_freeState(state_); }
-  FileChecksum(const FileChecksum&) = delete;
-  FileChecksum& operator=(const FileChecksum&) = delete;
-  void Add(std::string_view bytes) { XXH3_64bits_update(state_, bytes.data(), bytes.size()); }
-  [[nodiscard]] uint64_t Sum() const { return XXH3_64bits_digest(state_); }
-
- private:
-  XXH3_state_t* state_;
-};
-
 template <typename Number>
 std::string_view BytesOf(std::span<const Number> numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()};
@@ -164,10 +150,10 @@ class ColumnReader {
     if (!checks_checksum_) return absl::OkStatus();
     uint64_t expected = 0;
     std::memcpy(&expected, bytes_.data() + kChecksumAt, sizeof(expected));
-    FileChecksum checksum;
+    TextHasher checksum;
     checksum.Add(bytes_.substr(0, kChecksumAt));
     checksum.Add(bytes_.substr(kSizesAt));
-    if (checksum.Sum() == expected) return absl::OkStatus();
+    if (checksum.Value() == expected) return absl::OkStatus();
     return Error(absl::StrCat("is damaged: the checksum of bytes ", kSizesAt, " to ", bytes_.size(),
                               " is another"));
   }
@@ -536,7 +522,7 @@ class ColumnSnapshotWriter::Impl {
     sizes_.text_bytes = text_bytes;
     sizes_.file_bytes = BytesOf(sizes_);
     // The checksum comes before what it covers, so everything is passed twice.
-    FileChecksum checksum;
+    TextHasher checksum;
     checksum.Add(kStart);
     const auto sections = [&](const auto& pass) {
       pass(std::string_view(reinterpret_cast<const char*>(&sizes_), sizeof(sizes_)));
@@ -550,7 +536,7 @@ class ColumnSnapshotWriter::Impl {
     };
     sections([&](std::string_view bytes) { checksum.Add(bytes); });
     Pieces pieces(output);
-    const uint64_t sum = checksum.Sum();
+    const uint64_t sum = checksum.Value();
     pieces.Add(kStart);
     pieces.Add({reinterpret_cast<const char*>(&sum), sizeof(sum)});
     sections([&](std::string_view bytes) { pieces.Add(bytes); });
