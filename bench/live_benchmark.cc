@@ -363,6 +363,23 @@ void OneChange(State& state, const std::string& workload, Happens what) {
   state.counters["budgets"] = static_cast<double>(live.Snapshot().catalog().pdbs().size());
 }
 
+// All nodes of the cluster in one group, which may shrink to nothing.
+NodeGroups OneGroup(LiveSnapshot& live) {
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].target_size = static_cast<int64_t>(live.Snapshot().alive().Count());
+  groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
+  return groups;
+}
+
+// The question of the rows of stable plans, which verify as their planners say.
+PlanRequest UnverifiedRequest() {
+  PlanRequest request;
+  request.pass.now_s = int64_t{1} << 31;
+  request.verify = false;
+  return request;
+}
+
 // Replaces 1% of the pods, then runs a round of a planner whose set of unneeded nodes has become
 // stable.  No node's unneeded time is over.
 void ReplaceAndRound(State& state, const std::string& workload) {
@@ -373,11 +390,8 @@ void ReplaceAndRound(State& state, const std::string& workload) {
     return state.SkipWithError(s.ToString().c_str());
   }
   LiveSnapshot& live = churn.live();
-  NodeGroups groups;
-  groups.groups.resize(1);
+  NodeGroups groups = OneGroup(live);
   groups.groups[0].scale_down_unneeded_time_s = int64_t{1} << 31;
-  groups.groups[0].target_size = static_cast<int64_t>(live.Snapshot().alive().Count());
-  groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
   ScaleDown scale_down({});
   RoundInput input;
   input.now_s = int64_t{1} << 31;
@@ -435,14 +449,9 @@ void ReplaceAndKeepPlan(State& state, const std::string& workload) {
     return state.SkipWithError(s.ToString().c_str());
   }
   LiveSnapshot& live = churn.live();
-  NodeGroups groups;
-  groups.groups.resize(1);
-  groups.groups[0].target_size = static_cast<int64_t>(live.Snapshot().alive().Count());
-  groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
+  const NodeGroups groups = OneGroup(live);
   StablePlanner planner;
-  PlanRequest request;
-  request.pass.now_s = int64_t{1} << 31;
-  request.verify = false;
+  const PlanRequest request = UnverifiedRequest();
   Timings timings;
   double kept = 0;
   double removes = 0;
@@ -472,15 +481,10 @@ void ReplaceAndVerify(State& state, const std::string& workload) {
     return state.SkipWithError(s.ToString().c_str());
   }
   LiveSnapshot& live = churn.live();
-  NodeGroups groups;
-  groups.groups.resize(1);
-  groups.groups[0].target_size = static_cast<int64_t>(live.Snapshot().alive().Count());
-  groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
+  const NodeGroups groups = OneGroup(live);
   StablePlanner planner;
   PlanCertificates certificates;
-  PlanRequest request;
-  request.pass.now_s = int64_t{1} << 31;
-  request.verify = false;
+  const PlanRequest request = UnverifiedRequest();
   Timings timings;
   double whole_ms = 0;
   double held = 0;
