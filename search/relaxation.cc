@@ -23,7 +23,7 @@ constexpr double kPrecision = 1e-10;
 constexpr double kFallEnough = 0.2;
 constexpr double kFallSome = 0.8;
 constexpr double kLong = 0.36;
-// A limit without a price of which less than this part is taken is left out of the rounds.
+// The rounds leave out a limit that has no price and is used to less than this part.
 constexpr double kNearlyReached = 0.9;
 
 class PrimalDual {

@@ -86,7 +86,7 @@ PlanDigest DecisionDigest(const PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
   PlanDigest digest{.form = PlanDigest::Form::kJson, .nodes = {}};
   digest.nodes.reserve(catalog.nodes());
-  // A utilization is a part of an entry, and the order of the entries is none of them.
+  // An entry contains the utilization.  The order of the entries does not count.
   const auto put = [&](NodeId node, std::optional<uint32_t> place, uint64_t hash) {
     const auto& use = report.context.made->plan.utilization[Index(node)];
     digest.nodes[Absl(catalog.NodeName(node))] = {

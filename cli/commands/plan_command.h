@@ -131,7 +131,7 @@ struct PlanCommand {
     std::chrono::steady_clock::time_point since;  // When reading it began.
     double import_s = 0;
     LiveCluster* live = nullptr;      // The same cluster, for trying changes (--counterfactual).
-    StablePlanner* memory = nullptr;  // The last stable plan (--stable); null: there is none.
+    StablePlanner* memory = nullptr;  // The last stable plan (--stable); null: no plan was kept.
     // A number that grows whenever changes of the cluster may have been missed.
     uint64_t missed = 0;
     std::vector<TimedRebuild> rebuilds = {};  // With --watch-file, since the last plan.

@@ -311,7 +311,7 @@ class PassRun {
     if (nodes.size() > kAhead + 1) Prefetch(nodes[kAhead + 1]);
   }
 
-  // Loads a PodShape, all of which is read once, for its first pod.
+  // Loads a PodShape.  The scan reads the whole shape once, for its first pod.
   void PrefetchShape(PodShapeId id) const {
     constexpr size_t kLine = 64;
     const auto* const shape = reinterpret_cast<const char*>(&catalog_.shape(id));

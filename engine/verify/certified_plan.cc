@@ -26,7 +26,7 @@
 // Why Release and CheckAgain are right: a certificate depends on the row of its node, on the pods
 // that come to its node, on its moves and on facts that are the same for all checks that are
 // covered.  Rows that differ from the kept ones, and rows with a pod that the catalog's log names,
-// have the version of this check; so do lists of arrivals of which a removal was dropped or added.
+// have the version of this check.  So do lists of arrivals that gained or lost a removal.
 // Both are compared with the certificate's number.  A pod's id may pass to another pod, but not
 // without an entry in the log.
 //
@@ -156,7 +156,7 @@ class PlanCertificates::Checker {
     uint64_t checked_at = 0;  // 0: there is no certificate.
     size_t position = 0;      // In the plan of the last check.
     RemovableNode removal;
-    std::vector<PdbId> needs;     // Budgets of which 1 disruption must be left.
+    std::vector<PdbId> needs;     // Each must have 1 disruption left.
     std::vector<Charge> charges;  // What the moves take from budgets.
     bool terminating = false;     // A pod of the node is being deleted.
     bool unalike = false;         // The rules read more of a pod of the node than its shape.

@@ -35,7 +35,7 @@ double WorthOf(const std::vector<double>& worth, const std::vector<double>& solu
   return sum;
 }
 
-// Three choices of which each two exclude each other: a half of each is best.
+// Three choices, and each excludes the other two.  A half of each is best.
 TEST(RelaxationTest, FindsAFractionalSolutionAndItsPrices) {
   const std::vector<LimitShares> limits = {{{0, 1}, {1, 1}}, {{1, 1}, {2, 1}}, {{0, 1}, {2, 1}}};
   const std::vector<double> worth = {4, 4, 4};

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
 // A plan as a client has it: the removals in order, the kept nodes, and the utilizations, each with
-// a hash that stands for what is said of it.
+// the hash of its entry.
 struct ClientPlan {
   std::vector<std::pair<std::string, uint64_t>> removes;
   std::map<std::string, uint64_t> keeps;
