@@ -1,7 +1,6 @@
 #include "engine/make_plan.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -237,23 +236,6 @@ void CutToSound(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64
   Cut(snapshot.catalog(), sound, termination, made);
 }
 
-// Moves the request's `first` candidates to the front.
-void PutFirst(const PlanRequest& request, size_t nodes, std::vector<NodeId>& candidates) {
-  if (request.first.empty()) return;
-  NodeSet rest(nodes);
-  for (const NodeId node : candidates) rest.Insert(node);
-  std::vector<NodeId> ordered;
-  ordered.reserve(candidates.size());
-  for (const NodeId node : request.first) {
-    if (!rest.Contains(node)) continue;
-    ordered.push_back(node);
-    rest.Erase(node);
-  }
-  std::ranges::copy_if(candidates, std::back_inserter(ordered),
-                       [&](NodeId node) { return rest.Contains(node); });
-  candidates = std::move(ordered);
-}
-
 }  // namespace
 
 absl::Status VerifyOrCut(const ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -300,7 +282,9 @@ absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const Nod
   FindCandidates(snapshot, groups, request, made);
   SortCandidates(snapshot, groups, request.planner, request.order, request.pass.now_s,
                  /*was_unneeded=*/nullptr, made.candidates);
-  PutFirst(request, snapshot.catalog().nodes(), made.candidates);
+  if (!request.first.empty()) {
+    MoveToFront(request.first, snapshot.catalog().nodes(), made.candidates);
+  }
   made.order = made.candidates;
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, request.pass.now_s);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "engine/deletions_under_way.h"
@@ -23,7 +24,7 @@
 //   plan, since it is then no node of the last plan.
 //
 // The planner's cache of unremovable nodes would keep a node for minutes after one failure.  Here
-// each plan judges each node anew, so the timeout of that cache is 0.
+// each plan judges each node again, so the timeout of that cache is 0.
 //
 // Node names are kept by text id.  The text of a node is never released while the Symbols live, and
 // `symbols_` keeps them alive.  If the cluster was built again over new Symbols, Follow translates
@@ -41,11 +42,6 @@ NodeSet DestinationsWithout(const ClusterSnapshot& snapshot, const PlanRequest& 
   return destinations;
 }
 
-uint64_t Mix(uint64_t hash, uint64_t value) {
-  // The multiplier of SplitMix64's increment: odd, with well-spread bits.
-  return (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
-}
-
 // A hash of where the pods that ran on a removed node end.  By names, which outlive ids.
 uint64_t HashOfPlaces(const ClusterSnapshot& snapshot, const Planner& passes,
                       const RemovableNode& removal) {
@@ -55,7 +51,7 @@ uint64_t HashOfPlaces(const ClusterSnapshot& snapshot, const Planner& passes,
     if (snapshot.NodeOf(move.pod) != removal.node) continue;  // It came from a removed node.
     const NodeId last = passes.Hint(move.pod);
     // Pods of one node may be placed in another order than before: the sum does not depend on it.
-    hash += Mix(Mix(Index(catalog.pod(move.pod).key), Index(catalog.node(last).name)), 1);
+    hash += absl::HashOf(Index(catalog.pod(move.pod).key), Index(catalog.node(last).name));
   }
   return hash;
 }
@@ -98,7 +94,7 @@ void StablePlanner::Forget(StableOrigin why) {
   passes_.reset();
   symbols_.reset();
   last_.clear();
-  kept_.clear();
+  kept_.Clear();
   question_.reset();
   answer_.reset();
   certificates_.Forget();
@@ -152,11 +148,7 @@ void StablePlanner::Follow(const std::shared_ptr<Symbols>& symbols) {
       removal.node = symbols->Intern(symbols_->Text(removal.node));
       removal.uid = symbols->Intern(symbols_->Text(removal.uid));
     }
-    absl::flat_hash_map<TextId, Verdict> kept;
-    for (const auto& [node, verdict] : kept_) {
-      kept.emplace(symbols->Intern(symbols_->Text(node)), verdict);
-    }
-    kept_ = std::move(kept);
+    kept_.Follow(*symbols_, *symbols);
   }
   symbols_ = symbols;
 }
@@ -256,8 +248,9 @@ absl::Status StablePlanner::TryGreedy(ClusterSnapshot& snapshot, const NodeGroup
   absl::StatusOr<PlanResult> greedy = MakePlan(snapshot, groups, beside);
   if (!greedy.ok()) return greedy.status();
   plan.greedy_removes = greedy->plan.remove.size();
-  const double needed = static_cast<double>(made.plan.remove.size()) * (1 + options_.margin);
-  if (static_cast<double>(*plan.greedy_removes) <= needed) return absl::OkStatus();
+  if (!ReplacesKept(*plan.greedy_removes, made.plan.remove.size(), options_.margin)) {
+    return absl::OkStatus();
+  }
   made = *std::move(greedy);
   plan.origin = StableOrigin::kGreedy;
   plan.destinations.reset();
@@ -286,44 +279,23 @@ void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& req
       if (it->second == removals.back().places) ++plan.unchanged;
       before.erase(it);
     } else if (is_continued) {
-      const auto kept = kept_.find(node.name);
-      StableChange change{
-          .name = std::string(catalog.Text(node.name)), .node = removal.node, .removes = true};
-      if (kept != kept_.end()) {
-        change.reason = kept->second.reason;
-        change.blocking_reason = kept->second.blocking_reason;
-      }
-      plan.changes.push_back(std::move(change));
+      plan.changes.push_back(kept_.Came(catalog, removal.node));
     }
   }
 
-  absl::flat_hash_map<TextId, const UnremovableNode*> keeps;
-  const auto note_kept = [&](const UnremovableNode& kept) {
-    keeps.emplace(catalog.node(kept.node).name, &kept);
-  };
-  std::ranges::for_each(made.excluded, note_kept);
-  std::ranges::for_each(made.plan.keep, note_kept);
+  kept_.Clear();
+  kept_.Add(catalog, made.excluded);
+  kept_.Add(catalog, made.plan.keep);
   NodeSet skipped(catalog.nodes());
   for (const NodeId node : made.plan.skipped) skipped.Insert(node);
   for (const Removal& removal : last_) {
     if (!before.contains(removal.node)) continue;
-    StableChange change{.name = std::string(symbols_->Text(removal.node))};
-    const NodeId node = catalog.FindNode(removal.node);
-    if (node != kNoNode && snapshot.Contains(node)) {
-      change.node = node;
-      // The plan did not reach the node.  The next plan tries it at its old place.
-      if (skipped.Contains(node)) removals.push_back(removal);
-    }
-    if (const auto kept = keeps.find(removal.node); kept != keeps.end()) {
-      change.reason = kept->second->reason;
-      change.blocking_reason = kept->second->blocking_reason;
-      change.pod = kept->second->pod;
-    }
-    plan.changes.push_back(std::move(change));
+    NodeId node = catalog.FindNode(removal.node);
+    if (node != kNoNode && !snapshot.Contains(node)) node = kNoNode;
+    // If the plan did not reach the node, the next plan tries it at its old place.
+    if (node != kNoNode && skipped.Contains(node)) removals.push_back(removal);
+    plan.changes.push_back(kept_.Left(*symbols_, removal.node, node));
   }
-
-  kept_.clear();
-  for (const auto& [name, kept] : keeps) kept_[name] = {kept->reason, kept->blocking_reason};
   last_ = std::move(removals);
   now_s_ = request.pass.now_s;
   asked_ = AskedOf(request);

@@ -47,32 +47,20 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "engine/make_plan.h"
 #include "engine/pass/planner.h"
 #include "engine/pass/settled_pass.h"
 #include "engine/plan/node_groups.h"
 #include "engine/plan/plan.h"
+#include "engine/plan/plan_changes.h"
 #include "engine/plan/plan_request.h"
+#include "engine/plan/stable_options.h"
 #include "engine/verify/certified_plan.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/node_set.h"
 
 namespace ebb {
-
-struct StableOptions {
-  // The greedy plan replaces the kept one if it removes more than this share more nodes; 0: if it
-  // removes any more.  At least 0.
-  double margin = 0.02;
-  // The greedy plan is made beside each so many plans; 1: beside each; 0: never.
-  uint32_t greedy_every = 10;
-  // Each so many plans are verified whole; 1: each; 0: only if PlanRequest::verify asks for it, or
-  // if certificates do not cover what changed.
-  uint32_t verify_every = 10;
-
-  bool operator==(const StableOptions&) const = default;
-};
 
 // Where a stable plan comes from.
 enum class StableOrigin : uint8_t {
@@ -88,19 +76,6 @@ enum class StableOrigin : uint8_t {
 // "otherCluster".
 std::string_view ToString(StableOrigin origin);
 
-// A node that came into the plan or left it since the last plan.
-struct StableChange {
-  std::string name;
-  NodeId node = kNoNode;  // kNoNode: it is not in the cluster.
-  bool removes = false;   // True: the plan removes it, and the last plan did not.
-  // Why.  `removes`: why the last plan kept the node; kNoReason: it did not judge it.  Otherwise:
-  // why this plan keeps it; kNoReason: it is not in the cluster, or this plan did not reach it.
-  UnremovableReason reason = UnremovableReason::kNoReason;
-  BlockingPodReason blocking_reason = BlockingPodReason::kNoReason;
-  // If this plan keeps the node: the pod that is the reason, or kNoPod.
-  PodId pod = kNoPod;
-};
-
 struct StablePlan {
   std::shared_ptr<const PlanResult> made;  // Shared with the planner, which never changes it.
   StableOrigin origin = StableOrigin::kFirst;
@@ -110,7 +85,7 @@ struct StablePlan {
   size_t unchanged = 0;
   // First nodes that came, in the order of the plan, then nodes that left, in the last plan's.
   // Empty if the plan was made from nothing.
-  std::vector<StableChange> changes;
+  std::vector<PlanChange> changes;
   // How many nodes the greedy plan removes, if it was made beside.
   std::optional<size_t> greedy_removes;
   bool verified = false;  // The plan was verified whole.
@@ -148,10 +123,6 @@ class StablePlanner {
     TextId node;
     TextId uid;
     uint64_t places;  // A hash of its pods and their destinations, by name.
-  };
-  struct Verdict {
-    UnremovableReason reason;
-    BlockingPodReason blocking_reason;
   };
   // What makes two requests comparable.
   struct Asked {
@@ -193,7 +164,7 @@ class StablePlanner {
   std::optional<Asked> asked_;       // Absent: no plan was made yet.
   int64_t now_s_ = 0;
   std::vector<Removal> last_;
-  absl::flat_hash_map<TextId, Verdict> kept_;  // By name: the nodes that the last plan kept.
+  KeptReasons kept_;  // Why the last plan kept its nodes.
   // The last answer, and the question that it answers; the question's plan is empty.
   std::optional<SettledPass> question_;
   std::optional<StablePlan> answer_;

@@ -156,12 +156,10 @@ class Answering {
   }
 
   // Repairs the last plan.
-  absl::Status Keep(const StableQuery& stable) {
+  absl::Status Keep(const StableOptions& stable) {
     StablePlanner fresh;
     StablePlanner& planner = memory_ != nullptr ? *memory_ : fresh;
-    planner.SetOptions({.margin = stable.margin,
-                        .greedy_every = stable.greedy_every,
-                        .verify_every = stable.verify_every});
+    planner.SetOptions(stable);
     PlanRequest request = answer_->request;
     request.verify = false;  // The planner verifies as often as its options say.
     absl::StatusOr<StablePlan> plan = planner.Make(cluster_.snapshot, answer_->groups, request);

@@ -89,7 +89,7 @@ struct PlanAnswer {
   std::optional<DeletionsUnderWay> deletions;  // Deletions under way; `request` refers to them.
 };
 
-// `memory`: the last stable plan, for a query with `stable`; null: there is none.
+// `memory`: the last stable plan, for a query with `stable`; null: no plan was kept.
 absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(
     const PlanQuery& query, LoadedCluster& cluster, const PlanHooks& hooks = {},
     const Parallelism& parallelism = Parallelism::One(), StablePlanner* memory = nullptr);

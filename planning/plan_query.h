@@ -21,6 +21,7 @@
 
 #include "engine/plan/candidate_order.h"
 #include "engine/plan/pass_input.h"
+#include "engine/plan/stable_options.h"
 #include "groups/groups.h"
 #include "groups/prices.h"
 #include "planning/deadlines.h"
@@ -54,16 +55,6 @@ struct TrialQuery {
   std::optional<double> robust = {};
 };
 
-// Keeps the last plan and repairs it (engine/stable_planner.h).  The defaults are those of
-// StableOptions.
-struct StableQuery {
-  // The greedy plan replaces the kept one if it removes more than this share more nodes; at least
-  // 0.
-  double margin = 0.02;
-  uint32_t greedy_every = 10;  // Each so many plans, the greedy plan is made beside; 0: never.
-  uint32_t verify_every = 10;  // Each so many plans, the plan is verified whole; 0: never.
-};
-
 struct PlanQuery {
   PlannerOptions planner = {};
   GroupRules groups = {};
@@ -79,8 +70,9 @@ struct PlanQuery {
   std::optional<PriceList> prices = {};    // Absent: prices are unknown.
   std::optional<SearchQuery> search = {};  // Absent: make the greedy plan.
   std::optional<TrialQuery> trials = {};   // Absent: run no trials.
-  // Absent: the plan does not depend on earlier ones.  Excludes `search` and `trials.robust`.
-  std::optional<StableQuery> stable = {};
+  // Keep the last plan and repair it (engine/stable_planner.h).  Absent: the plan does not depend
+  // on earlier ones.  Excludes `search` and `trials.robust`.
+  std::optional<StableOptions> stable = {};
   // Also compute an upper bound for the number of nodes that any plan removes.
   bool bound = false;
   // Time for the whole answer, in seconds from the call; below 0: already over.  Absent: no limit.

@@ -5,7 +5,7 @@
 //
 // Messages are read and written by this table (session/wire_query.h), CheckQuery uses it,
 // and flags take their ranges from it (cli/flags/query_flags.h).  It names every member of
-// PlanQuery, SearchQuery and StableQuery: a new member does not compile until it has its row.
+// PlanQuery, SearchQuery and StableOptions: a new member does not compile until it has its row.
 //
 // These members have no row: the parts that callers read from files and settings, which messages
 // carry in that form (planner, groups, order, prices), and the times, which start with the call
@@ -86,7 +86,7 @@ void VisitFields(Query& trials, Fields& fields) {
   fields.Number("robust", robust, kShareRange);
 }
 
-template <MaybeConst<StableQuery> Query, typename Fields>
+template <MaybeConst<StableOptions> Query, typename Fields>
 void VisitFields(Query& stable, Fields& fields) {
   auto& [margin, greedy_every, verify_every] = stable;
   fields.Number("margin", margin, kMarginRange);

@@ -154,7 +154,7 @@ Json TrialsJson(const PlanTrials& trials) {
           {"planOrder", figures_json(trials.plan_order)}};
 }
 
-Json StableChangeJson(const Catalog& catalog, const StableChange& change) {
+Json StableChangeJson(const Catalog& catalog, const PlanChange& change) {
   Json json = {{"node", change.name}, {"removes", change.removes}};
   if (change.reason != UnremovableReason::kNoReason) json["reason"] = ToString(change.reason);
   if (change.blocking_reason != BlockingPodReason::kNoReason) {
@@ -172,7 +172,7 @@ Json StableJson(const Catalog& catalog, const StablePlan& stable) {
                {"verified", stable.verified},
                {"changes", Json::array()}};
   if (stable.greedy_removes) json["greedyRemoves"] = *stable.greedy_removes;
-  for (const StableChange& change : stable.changes) {
+  for (const PlanChange& change : stable.changes) {
     json["changes"].push_back(StableChangeJson(catalog, change));
   }
   return json;

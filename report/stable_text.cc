@@ -6,7 +6,7 @@
 namespace ebb {
 namespace {
 
-std::string ReasonOf(const Catalog& catalog, const StableChange& change) {
+std::string ReasonOf(const Catalog& catalog, const PlanChange& change) {
   std::string text = absl::StrCat(Absl(ToString(change.reason)));
   if (change.pod != kNoPod) absl::StrAppend(&text, " ", catalog.PodName(change.pod));
   if (change.blocking_reason != BlockingPodReason::kNoReason) {
@@ -18,7 +18,7 @@ std::string ReasonOf(const Catalog& catalog, const StableChange& change) {
 
 }  // namespace
 
-std::string StableChangeText(const Catalog& catalog, const StableChange& change) {
+std::string StableChangeText(const Catalog& catalog, const PlanChange& change) {
   const bool has_reason = change.reason != UnremovableReason::kNoReason;
   if (change.removes) {
     return has_reason ? absl::StrCat("was ", ReasonOf(catalog, change))

@@ -5,14 +5,14 @@
 
 #include <string>
 
-#include "engine/stable_planner.h"
+#include "engine/plan/plan_changes.h"
 #include "snapshot/catalog.h"
 
 namespace ebb {
 
 // Why the node came into the plan or left it: "was NoPlaceToMovePods", "BlockedByPod default/db-0:
 // NotEnoughPdb", "is no longer in the cluster".
-std::string StableChangeText(const Catalog& catalog, const StableChange& change);
+std::string StableChangeText(const Catalog& catalog, const PlanChange& change);
 
 }  // namespace ebb
 

@@ -64,9 +64,9 @@ std::string Shown(const Json& value) {
 void PutChanges(const Catalog& catalog, const RoundResult& result, Json& json) {
   if (result.changes.empty() && !result.greedy_removes) return;
   Json changes = Json::array();
-  for (const UnneededChange& change : result.changes) {
-    Json entry = {{"node", catalog.NodeName(change.node)}, {"unneeded", change.unneeded}};
-    const char* const reason = change.unneeded ? "wasKeptBy" : "reason";
+  for (const PlanChange& change : result.changes) {
+    Json entry = {{"node", change.name}, {"unneeded", change.removes}};
+    const char* const reason = change.removes ? "wasKeptBy" : "reason";
     if (change.reason != UnremovableReason::kNoReason) entry[reason] = ToString(change.reason);
     if (change.blocking_reason != BlockingPodReason::kNoReason) {
       entry["blockingReason"] = ToString(change.blocking_reason);

@@ -335,7 +335,7 @@ void PutStable(const Catalog& catalog, const StablePlan& stable, wire::StableFig
   to.set_unchanged(stable.unchanged);
   if (stable.greedy_removes) to.set_greedy_removes(*stable.greedy_removes);
   to.set_verified(stable.verified);
-  for (const StableChange& change : stable.changes) {
+  for (const PlanChange& change : stable.changes) {
     wire::StableChange& each = *to.add_changes();
     each.set_node(change.name);
     each.set_removes(change.removes);

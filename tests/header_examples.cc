@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/text_hasher.h"
 #include "base/unique_fd.h"
 #include "cli/cli.h"
 #include "cli/commands/end_signals.h"
@@ -40,6 +41,7 @@
 #include "engine/pass/pass_fork.h"
 #include "engine/pass/planner.h"
 #include "engine/pass/workloads.h"
+#include "engine/plan/plan_changes.h"
 #include "engine/scale_down/round.h"
 #include "engine/stable_planner.h"
 #include "engine/verify/certified_plan.h"
@@ -403,6 +405,25 @@ absl::Status ServePages() {
   absl::Status listens = server.ListenAt("127.0.0.1", 8085);
   if (listens.ok()) server.Start();
   return listens;
+}
+
+// base/text_hasher.h
+uint64_t HashOfPieces() {
+  TextHasher hasher;
+  hasher.Add("a");
+  hasher.Add("b");  // Value() is HashOfText("ab").
+  return hasher.Value();
+}
+
+// engine/plan/plan_changes.h
+PlanChange CameOrLeft(KeptReasons& reasons, const Catalog& catalog, const Symbols& symbols,
+                      const Plan& plan, TextId name, NodeId node) {
+  PlanChange change;
+  change = reasons.Came(catalog, node);  // Why the last plan kept the node.
+  reasons.Clear();
+  reasons.Add(catalog, plan.keep);             // From here on of this plan.
+  change = reasons.Left(symbols, name, node);  // Why this plan keeps the node.
+  return change;
 }
 
 // base/unique_fd.h

@@ -31,7 +31,7 @@ struct QueryFlags {
   TrialQuery trial;  // Its number comes from `trials`, its seed from the search.
 
   bool keeps = false;  // Whether a stable plan was requested.
-  StableQuery stable;
+  StableOptions stable;
 
   // The question that the flags ask.  REQUIRES: the flags were checked.
   [[nodiscard]] PlanQuery Query() const;

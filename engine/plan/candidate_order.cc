@@ -141,4 +141,19 @@ void SortCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                 [&](NodeId node) { return was_unneeded->Contains(node); });
 }
 
+void MoveToFront(std::span<const NodeId> first, size_t nodes, std::vector<NodeId>& candidates) {
+  NodeSet rest(nodes);
+  for (const NodeId node : candidates) rest.Insert(node);
+  std::vector<NodeId> ordered;
+  ordered.reserve(candidates.size());
+  const auto take = [&](NodeId node) {
+    if (!rest.Contains(node)) return;
+    ordered.push_back(node);
+    rest.Erase(node);
+  };
+  std::ranges::for_each(first, take);
+  std::ranges::for_each(candidates, take);
+  candidates = std::move(ordered);
+}
+
 }  // namespace ebb

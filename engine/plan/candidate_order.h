@@ -10,7 +10,9 @@
 #ifndef EBB_ENGINE_PLAN_CANDIDATE_ORDER_H_
 #define EBB_ENGINE_PLAN_CANDIDATE_ORDER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/plan/node_groups.h"
@@ -37,6 +39,10 @@ inline bool MayShrink(const NodeGroup& group) { return group.target_size > group
 void SortCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, CandidateOrder order, int64_t now_s,
                     const NodeSet* was_unneeded, std::vector<NodeId>& candidates);
+
+// Moves the nodes of `first` that are candidates to the front, in the order of `first`.  The others
+// keep their order.  `nodes`: how many ids the catalog has.
+void MoveToFront(std::span<const NodeId> first, size_t nodes, std::vector<NodeId>& candidates);
 
 }  // namespace ebb
 

@@ -21,6 +21,7 @@
 #include "engine/plan/candidate_order.h"
 #include "engine/plan/check_input.h"
 #include "engine/plan/node_standing.h"
+#include "engine/plan/stable_options.h"
 #include "engine/scale_down/state_clock.h"
 #include "engine/verify/verify.h"
 #include "snapshot/node_set.h"
@@ -278,12 +279,11 @@ class RoundRun {
     result_.plan = *std::move(plan);
     if (KeepsUnneeded()) TryGreedy();
     if (options_.verify == VerifyPlans::kAlways && !PlanIsRight()) return;
-    const std::vector<TextId> unneeded_before = UnneededNames();
     if (options_.stable.on) NoteNewlyUnneeded();
     const std::optional<NodeSet> waiting = WaitingForBudgets();
     state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer,
                           options_.returned_node, waiting ? &*waiting : nullptr);
-    NoteLostTimers(unneeded_before);
+    NoteLostTimers();
     NoteSkipped();
     CountDisplaced();
     if (result_.status != ScaleDownStatus::kNoRoomForPods) ChooseWhatGoes();
@@ -303,57 +303,32 @@ class RoundRun {
     return waiting;
   }
 
-  // The names of the nodes with a timer before this round, in unspecified order.
-  [[nodiscard]] std::vector<TextId> UnneededNames() const {
-    std::vector<TextId> names;
-    state_.timers_.ForEach([&](TextId name, TextId /*uid*/) { names.push_back(name); });
-    return names;
-  }
-
   // Lists the nodes of the plan without a timer.
   void NoteNewlyUnneeded() {
     for (const RemovableNode& removal : result_.plan.remove) {
-      const TextId name = catalog_.node(removal.node).name;
-      if (state_.timers_.SinceOrWaiting(name)) continue;
-      UnneededChange& change = result_.changes.emplace_back();
-      change.node = removal.node;
-      change.unneeded = true;
-      if (const auto kept = state_.kept_.find(name); kept != state_.kept_.end()) {
-        change.reason = kept->second.reason;
-        change.blocking_reason = kept->second.blocking_reason;
-      }
+      if (state_.timers_.SinceOrWaiting(catalog_.node(removal.node).name)) continue;
+      result_.changes.push_back(state_.kept_.Came(catalog_, removal.node));
     }
   }
 
-  // Counts, and with StableRounds lists, the nodes of `before` that have no timer now.
-  void NoteLostTimers(const std::vector<TextId>& before) {
-    absl::flat_hash_map<NodeId, const UnremovableNode*> keeps;
-    if (options_.stable.on) {
-      state_.kept_.clear();
-      for (const UnremovableNode& kept : result_.plan.keep) {
-        keeps.emplace(kept.node, &kept);
-        state_.kept_[catalog_.node(kept.node).name] = {kept.reason, kept.blocking_reason};
-      }
-    }
+  // Counts, and with StableRounds lists, the nodes whose timer has ended in this round.
+  void NoteLostTimers() {
     std::vector<NodeId> lost;
-    for (const TextId name : before) {
+    state_.timers_.ForEachEnded([&](TextId name) {
       const NodeId node = catalog_.FindNode(name);
       if (node != kNoNode && snapshot_.Contains(node) && !in_deletion_.Contains(node) &&
-          !leaving_.Contains(node) && !state_.timers_.SinceOrWaiting(name)) {
+          !leaving_.Contains(node)) {
         lost.push_back(node);
       }
-    }
+    });
     result_.timers_lost = lost.size();
     if (!options_.stable.on) return;
+    state_.kept_.Clear();
+    state_.kept_.Add(catalog_, result_.plan.keep);
     std::ranges::sort(lost, {}, [this](NodeId node) { return catalog_.NodeName(node); });
     for (const NodeId node : lost) {
-      UnneededChange& change = result_.changes.emplace_back();
-      change.node = node;
-      if (const auto kept = keeps.find(node); kept != keeps.end()) {
-        change.reason = kept->second->reason;
-        change.blocking_reason = kept->second->blocking_reason;
-        change.pod = kept->second->pod;
-      }
+      result_.changes.push_back(
+          state_.kept_.Left(*catalog_.shared_symbols(), catalog_.node(node).name, node));
     }
   }
 
@@ -411,24 +386,23 @@ class RoundRun {
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeGroup* const group = groups_.Find(node);
       if (group == nullptr || !MayShrink(*group)) return;
-      const TextId name = catalog_.node(node).name;
-      const auto since_s = state_.timers_.Since(name);
-      if (const auto kept_s = state_.timers_.SinceOrWaiting(name); kept_s && KeepsUnneeded()) {
-        unneeded.emplace_back(*kept_s, node);
-        return;
-      }
       nodes.push_back(node);
-      if (since_s) was_unneeded.Insert(node);
+      const TextId name = catalog_.node(node).name;
+      if (state_.timers_.Since(name)) was_unneeded.Insert(node);
+      if (!KeepsUnneeded()) return;
+      if (const auto since_s = state_.timers_.SinceOrWaiting(name)) {
+        unneeded.emplace_back(*since_s, node);
+      }
     });
     SortCandidates(snapshot_, groups_, options_.planner, input_.order, now_s_, &was_unneeded,
                    nodes);
+    if (unneeded.empty()) return nodes;
     // Nodes that became unneeded at the same time keep the order of their ids.
     std::ranges::stable_sort(unneeded, {}, &std::pair<int64_t, NodeId>::first);
-    std::vector<NodeId> ordered;
-    ordered.reserve(unneeded.size() + nodes.size());
-    for (const auto& [since_s, node] : unneeded) ordered.push_back(node);
-    ordered.insert(ordered.end(), nodes.begin(), nodes.end());
-    return ordered;
+    std::vector<NodeId> longest_first;
+    for (const auto& [since_s, node] : unneeded) longest_first.push_back(node);
+    MoveToFront(longest_first, catalog_.nodes(), nodes);
+    return nodes;
   }
 
   [[nodiscard]] bool KeepsUnneeded() const {
@@ -464,9 +438,9 @@ class RoundRun {
     absl::StatusOr<Plan> greedy = planner.Pass(Planned(), groups_, beside);
     if (!greedy.ok()) return;  // Cannot be: the input is that of the pass before, reordered.
     result_.greedy_removes = greedy->remove.size();
-    const double needed =
-        static_cast<double>(result_.plan.remove.size()) * (1 + options_.stable.margin);
-    if (static_cast<double>(greedy->remove.size()) <= needed) return;
+    if (!ReplacesKept(greedy->remove.size(), result_.plan.remove.size(), options_.stable.margin)) {
+      return;
+    }
     result_.plan = *std::move(greedy);
     result_.took_greedy = true;
     candidates_ = std::move(order);
@@ -479,22 +453,12 @@ class RoundRun {
   // every node gets its turn.
   void PutSkippedFirst(std::vector<NodeId>& candidates) const {
     if (!state_.resume_ || state_.skipped_.empty()) return;
-    NodeSet among(catalog_.nodes());
-    for (const NodeId node : candidates) among.Insert(node);
-    std::vector<NodeId> ordered;
-    ordered.reserve(candidates.size());
-    for (const auto& skipped : state_.skipped_) {
-      const NodeId node = catalog_.FindNode(skipped.node);
-      if (node == kNoNode || !among.Contains(node)) continue;
-      ordered.push_back(node);
-      among.Erase(node);
+    std::vector<NodeId> skipped;
+    for (const auto& [name, since_s] : state_.skipped_) {
+      const NodeId node = catalog_.FindNode(name);
+      if (node != kNoNode) skipped.push_back(node);
     }
-    for (const NodeId node : candidates) {
-      if (!among.Contains(node)) continue;
-      ordered.push_back(node);
-      among.Erase(node);
-    }
-    candidates = std::move(ordered);
+    MoveToFront(skipped, catalog_.nodes(), candidates);
   }
 
   // Lists the nodes that are being deleted, by an actuator or by something else, so that no pod is
@@ -841,7 +805,7 @@ void ScaleDown::Restore(const ScaleDownState& state, const std::shared_ptr<Symbo
   jump_s_ = state.jump_s;
   limit_.Restore(state.limit);
   timers_.Restore(state.timers, symbols);
-  kept_.clear();
+  kept_.Clear();
   skipped_.clear();
   for (const auto& [node, since_s] : state.skipped) {
     skipped_.push_back({symbols.Intern(node), since_s});

@@ -59,6 +59,7 @@
 #include "engine/pass/planner.h"
 #include "engine/plan/candidate_order.h"
 #include "engine/plan/limits.h"
+#include "engine/plan/plan_changes.h"
 #include "engine/scale_down/budgets.h"
 #include "engine/scale_down/cooldown.h"
 #include "engine/scale_down/deletion.h"
@@ -172,17 +173,6 @@ struct UnneededNode {
   int64_t since_s;
 };
 
-// A node that this round found unneeded and the last round did not, or the reverse.
-struct UnneededChange {
-  NodeId node;
-  bool unneeded = false;
-  // `unneeded`: why the last round kept the node; otherwise why this one keeps it.  kNoReason: that
-  // round did not judge the node.
-  UnremovableReason reason = UnremovableReason::kNoReason;
-  BlockingPodReason blocking_reason = BlockingPodReason::kNoReason;
-  PodId pod = kNoPod;  // If this round keeps the node: the pod that is the reason.
-};
-
 struct GroupCounts {
   int64_t nodes = 0;
   int64_t unneeded = 0;
@@ -222,9 +212,9 @@ struct RoundResult {
   // How many nodes have lost their timer, although they are still in the cluster and are not being
   // deleted.
   size_t timers_lost = 0;
-  // With StableRounds: the nodes that became unneeded, in the order of the plan, then those that
-  // were unneeded, in the order of their names.
-  std::vector<UnneededChange> changes;
+  // With StableRounds: the nodes that became unneeded (`removes`), in the order of the plan, then
+  // those that are needed again, in the order of their names.
+  std::vector<PlanChange> changes;
   // With StableRounds: how many nodes the pass in the autoscaler's order removes, if one was made
   // beside; and whether its plan replaced the kept one.
   std::optional<size_t> greedy_removes;
@@ -265,13 +255,9 @@ class ScaleDown {
   Planner planner_;
   UnneededLimit limit_;
   UnneededTimers timers_;
-  // With StableRounds: why the last round kept a node, by name.  Not saved: after a restart the
-  // first round does not say why a node was kept before.
-  struct KeptBefore {
-    UnremovableReason reason;
-    BlockingPodReason blocking_reason;
-  };
-  absl::flat_hash_map<TextId, KeptBefore> kept_;
+  // With StableRounds: of the last round.  Not saved: after a restart the first round does not say
+  // why a node was kept before.
+  KeptReasons kept_;
   Cooldowns cooldowns_;
   ActuationStatus actuation_;
   StartedDeletions started_;

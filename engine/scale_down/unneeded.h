@@ -75,6 +75,14 @@ class UnneededTimers {
     for (const auto& [node, entry] : timers_) visit(node, entry.uid);
   }
 
+  // Visits the name of every node whose timer the last Update has ended, in unspecified order.
+  template <typename Visit>
+  void ForEachEnded(Visit&& visit) const {
+    for (const auto& [node, entry] : before_) {
+      if (!timers_.contains(node)) visit(node);
+    }
+  }
+
   // The number of nodes that the last pass found removable.
   [[nodiscard]] size_t size() const { return judged_; }
 
@@ -98,7 +106,7 @@ class UnneededTimers {
   void KeepTimers(const Catalog& catalog, const NodeSet& nodes, ReturnedNode returned);
 
   Timers timers_;
-  Timers before_;  // While Update runs: the timers of the pass before.
+  Timers before_;  // The timers before the last Update.
   size_t judged_ = 0;
 };
 

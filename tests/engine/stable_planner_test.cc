@@ -30,7 +30,7 @@ using ::testing::StartsWith;
 // "+a" for a node that came, "-b(NoPlaceToMovePods)" for one that left, separated by spaces.
 std::string Changes(const StablePlan& plan) {
   std::string text;
-  for (const StableChange& change : plan.changes) {
+  for (const PlanChange& change : plan.changes) {
     absl::StrAppend(&text, text.empty() ? "" : " ", change.removes ? "+" : "-", change.name);
     if (change.reason != UnremovableReason::kNoReason) {
       absl::StrAppend(&text, "(", std::string(ToString(change.reason)), ")");
@@ -181,7 +181,7 @@ class Walk {
       return "two planners with the same history have other plans";
     }
     size_t came = 0;
-    for (const StableChange& change : plan->changes) came += change.removes ? 1 : 0;
+    for (const PlanChange& change : plan->changes) came += change.removes ? 1 : 0;
     const bool continues =
         plan->origin == StableOrigin::kKept || plan->origin == StableOrigin::kGreedy;
     if (continues && plan->kept + came != plan->made->plan.remove.size()) {

@@ -176,7 +176,7 @@ TEST(AnswerPlanTest, ASearchForSavingsNeedsPrices) {
 TEST(AnswerPlanTest, AStablePlanContinuesTheOneThatIsRemembered) {
   StablePlanner memory;
   PlanQuery query{.now_s = kNow};
-  query.stable = StableQuery{.greedy_every = 0, .verify_every = 2};
+  query.stable = StableOptions{.greedy_every = 0, .verify_every = 2};
   query.bound = true;
   LoadedCluster loaded = Loaded(ThreeNodes(1000));  // Only one of a and b can go.
   const auto first = AnswerPlan(query, loaded, {}, Parallelism::One(), &memory);
@@ -207,10 +207,8 @@ TEST(AnswerPlanTest, AStablePlanContinuesTheOneThatIsRemembered) {
 }
 
 TEST(AnswerPlanTest, AStableQueryHasTheDefaultsOfThePlanner) {
-  const StableQuery query;
-  EXPECT_EQ(StableOptions(), (StableOptions{.margin = query.margin,
-                                            .greedy_every = query.greedy_every,
-                                            .verify_every = query.verify_every}));
+  const StableOptions query = PlanQuery{.stable = StableOptions()}.stable.value();
+  EXPECT_EQ(StablePlanner().options(), query);
 }
 
 TEST(AnswerFrontierTest, TheLastPointIsTheBestPlan) {

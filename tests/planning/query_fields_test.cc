@@ -49,7 +49,7 @@ TEST(CheckQueryTest, NanIsInNoRange) {
 }
 
 TEST(CheckQueryTest, AStablePlanHasAFiniteMarginAndNoSearch) {
-  const auto wrong = [](StableQuery stable, auto&& change) {
+  const auto wrong = [](StableOptions stable, auto&& change) {
     PlanQuery query{.stable = stable};
     change(query);
     return std::string(CheckQuery(query).message());

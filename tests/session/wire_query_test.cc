@@ -46,7 +46,7 @@ TEST(WireQueryTest, AQuestionIsReadBackUnchanged) {
 
 TEST(WireQueryTest, AStableQuestionHasItsValuesOrTheDefaults) {
   PlanQuery asked;
-  asked.stable = StableQuery{.margin = 0.5, .greedy_every = 3, .verify_every = 0};
+  asked.stable = StableOptions{.margin = 0.5, .greedy_every = 3, .verify_every = 0};
   v1alpha1::PlanInput input;
   PutQuery(asked, input);
   absl::StatusOr<PlanQuery> read = Read(input);
@@ -58,9 +58,9 @@ TEST(WireQueryTest, AStableQuestionHasItsValuesOrTheDefaults) {
   defaults.mutable_stable();
   read = Read(defaults);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->stable->margin, StableQuery().margin);
-  EXPECT_EQ(read->stable->greedy_every, StableQuery().greedy_every);
-  EXPECT_EQ(read->stable->verify_every, StableQuery().verify_every);
+  EXPECT_EQ(read->stable->margin, StableOptions().margin);
+  EXPECT_EQ(read->stable->greedy_every, StableOptions().greedy_every);
+  EXPECT_EQ(read->stable->verify_every, StableOptions().verify_every);
 }
 
 TEST(WireQueryTest, ASearchForSavingsTravelsWithItsPriceOfAMove) {

@@ -399,14 +399,14 @@ TEST_F(StableRoundTest, SaysWhyANodeIsNeededAgainAndWhyItIsUnneeded) {
   const RoundResult lost = Round(stable, full, kStart + 10);
   EXPECT_EQ(lost.timers_lost, 1U);
   ASSERT_EQ(lost.changes.size(), 1U);
-  EXPECT_FALSE(lost.changes[0].unneeded);
+  EXPECT_FALSE(lost.changes[0].removes);
   EXPECT_EQ(lost.changes[0].reason, UnremovableReason::kNoPlaceToMovePods);
   EXPECT_EQ(full.catalog().PodName(lost.changes[0].pod), "default/p");
 
   const RoundResult again = Round(stable, roomy, kStart + 20);
   EXPECT_EQ(Unneeded(roomy, again), "a@20");
   ASSERT_EQ(again.changes.size(), 1U);
-  EXPECT_TRUE(again.changes[0].unneeded);
+  EXPECT_TRUE(again.changes[0].removes);
   EXPECT_EQ(again.changes[0].reason, UnremovableReason::kNoPlaceToMovePods);
 }
 
