@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/flags/flag_values.h"
 
 namespace ebb {
@@ -68,28 +69,36 @@ void SetWhole(const OptionValue& value, int64_t number) {
   }
 }
 
+// Adds a flag whose text is parsed by `set`.
+CLI::Option* AddText(const NamedFlag& flag, const CLI::Validator& checker, const char* type,
+                     const std::function<void(const std::string&)>& set, CLI::App& app) {
+  return app.add_option_function<std::string>(flag.Name(), set, std::string(flag.flag->help))
+      ->check(checker)
+      ->type_name(flag.ValueName(type));
+}
+
 // A flag under its old name, which counts only without the new one.
-CLI::Option* AddOldName(const NamedFlag& flag, CLI::App& app) {
-  const auto set = [value = flag.field->value, &app,
-                    now = fmt::format("--{}", flag.field->row.flag.name)](const int64_t& number) {
-    if (app.count(now) == 0) SetWhole(value, number);
-  };
-  return app.add_option_function<int64_t>(flag.Name(), set, std::string(flag.flag->help));
+CLI::Option* AddOldName(const NamedFlag& flag, const CLI::Validator& checker, CLI::App& app) {
+  return AddText(
+      flag, checker, "N",
+      [value = flag.field->value, &app, now = flag.field->row.flag.name](const std::string& text) {
+        if (app.count(fmt::format("--{}", now)) > 0) return;
+        if (const auto number = ParseInt64(text)) SetWhole(value, *number);
+      },
+      app);
 }
 
 CLI::Option* AddWholeNumber(const NamedFlag& flag, CLI::App& app) {
-  const std::string help(flag.flag->help);
   const OptionRange range = flag.flag->range.value_or(flag.field->range);
-  CLI::Option* option = nullptr;
-  if (flag.is_old()) {
-    option = AddOldName(flag, app);
-  } else if (const auto* const size = std::get_if<size_t*>(&flag.field->value)) {
-    option = app.add_option(flag.Name(), **size, help);
-  } else {
-    option = app.add_option(flag.Name(), *std::get<int64_t*>(flag.field->value), help);
-  }
-  return option->check(values::WholeNumber(range.min, static_cast<uint64_t>(range.max)))
-      ->type_name(flag.ValueName("N"));
+  const CLI::Validator checker = values::WholeNumber(range.min, static_cast<uint64_t>(range.max));
+  if (flag.is_old()) return AddOldName(flag, checker, app);
+
+  const std::string help(flag.flag->help);
+  CLI::Option* const option =
+      std::holds_alternative<size_t*>(flag.field->value)
+          ? app.add_option(flag.Name(), *std::get<size_t*>(flag.field->value), help)
+          : app.add_option(flag.Name(), *std::get<int64_t*>(flag.field->value), help);
+  return option->check(checker)->type_name(flag.ValueName("N"));
 }
 
 CLI::Option* AddNumber(const NamedFlag& flag, const char* type, CLI::App& app) {
@@ -126,14 +135,6 @@ CLI::Option* AddKeys(const NamedFlag& flag, CLI::App& app) {
       ->check(values::Text())
       ->type_name(flag.ValueName("KEY"))
       ->allow_extra_args(false);
-}
-
-// Adds a flag whose text is parsed by `set`.
-CLI::Option* AddText(const NamedFlag& flag, const CLI::Validator& checker, const char* type,
-                     const std::function<void(const std::string&)>& set, CLI::App& app) {
-  return app.add_option_function<std::string>(flag.Name(), set, std::string(flag.flag->help))
-      ->check(checker)
-      ->type_name(flag.ValueName(type));
 }
 
 CLI::Option* AddFlag(const NamedFlag& flag, CLI::App& app) {
