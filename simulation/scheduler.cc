@@ -228,14 +228,14 @@ class SpreadValues {
       columns_.push_back(ask.cache != nullptr ? &ask.cache->ValuesOf(each.topology_key) : nullptr);
     }
   }
-  // kNoText: the node lacks the key.
+  // kNoLabel: the node lacks the key.
   [[nodiscard]] TextId Of(NodeId node, size_t constraint) const {
     if (columns_[constraint] != nullptr) return (*columns_[constraint])[Index(node)];
-    return ValueOf(ask_.snapshot.catalog(), keys_[constraint], node).value_or(kNoText);
+    return ValueOf(ask_.snapshot.catalog(), keys_[constraint], node).value_or(kNoLabel);
   }
   [[nodiscard]] bool HasAll(NodeId node) const {
     for (size_t c = 0; c < keys_.size(); ++c) {
-      if (Of(node, c) == kNoText) return false;
+      if (Of(node, c) == kNoLabel) return false;
     }
     return true;
   }
@@ -344,8 +344,8 @@ void AddPodAffinity(const Question& ask, Sums& sums) {
     for (size_t i = 0; i < ask.nodes.size(); ++i) {
       const NodeId node = ask.nodes[i];
       const TextId value = values != nullptr ? (*values)[Index(node)]
-                                             : ValueOf(catalog, key, node).value_or(kNoText);
-      const auto at = value != kNoText ? by_value.find(value) : by_value.end();
+                                             : ValueOf(catalog, key, node).value_or(kNoLabel);
+      const auto at = value != kNoLabel ? by_value.find(value) : by_value.end();
       if (at != by_value.end()) scores[i] += at->second;
     }
   }

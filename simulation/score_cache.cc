@@ -164,9 +164,9 @@ const std::vector<TextId>& ScoreCache::ValuesOf(TextId key) {
   const auto [it, is_new] = values_.try_emplace(key);
   if (is_new) {
     const Catalog& catalog = snapshot_.catalog();
-    it->second.resize(catalog.nodes(), kNoText);
+    it->second.resize(catalog.nodes(), kNoLabel);
     snapshot_.alive().ForEach([&](NodeId node) {
-      it->second[Index(node)] = FindLabel(catalog.node(node).labels, key).value_or(kNoText);
+      it->second[Index(node)] = FindLabel(catalog.node(node).labels, key).value_or(kNoLabel);
     });
   }
   return it->second;
@@ -219,7 +219,7 @@ void ScoreCache::AddPlaced(AffinityTable& table) {
 void ScoreCache::Apply(const Change& change, AffinityTable& table) {
   for (const auto& [key, weight] : table.weights.Of(change.shape)) {
     const TextId value = ValuesOf(key)[Index(change.node)];
-    if (value != kNoText) table.sums[key][value] += change.sign * weight;
+    if (value != kNoLabel) table.sums[key][value] += change.sign * weight;
   }
 }
 
@@ -246,7 +246,7 @@ void ScoreCache::FindCounted(const PodShape& shape, SpreadTable& table) {
   for (const SoftSpread& each : constraints) {
     const std::vector<TextId>& values = ValuesOf(each.topology_key);
     snapshot_.alive().ForEach([&](NodeId node) {
-      if (values[Index(node)] == kNoText) has_all.Erase(node);
+      if (values[Index(node)] == kNoLabel) has_all.Erase(node);
     });
   }
   const std::optional<TextId> hostname = catalog.symbols().Find(kHostnameLabel);

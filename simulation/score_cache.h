@@ -27,6 +27,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@
 namespace ebb {
 
 inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+
+// In place of the value of a label that a node does not have.  A label may have the empty value,
+// so kNoText is a value.
+inline constexpr TextId kNoLabel{std::numeric_limits<uint32_t>::max()};
 
 // CPU and memory, the two resources that the default profile scores.
 using ScoredAmounts = std::array<int64_t, 2>;
@@ -105,7 +110,7 @@ class ScoreCache {
   const NodeSet& Affine(ConstraintsId constraints);
   // The nodes whose taints the constraints tolerate, as ToleratesAll.
   const NodeSet& Tolerated(ConstraintsId constraints);
-  // By NodeId: the node's value of the label; kNoText: it has no such label.
+  // By NodeId: the node's value of the label; kNoLabel: it has no such label.
   const std::vector<TextId>& ValuesOf(TextId key);
 
   // The number of nodes that have the image, and its size on the first of them.

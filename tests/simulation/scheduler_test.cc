@@ -187,6 +187,21 @@ TEST(SchedulerTest, ScheduleAnywayConstraintsSpreadThePod) {
   EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kPodTopologySpread, "c"), 0);  // It lacks the key.
 }
 
+TEST(SchedulerTest, ALabelWithoutAValueIsADomain) {
+  Pod pod("new");
+  pod.Cpu(100).Label("app", "web").Spread("rack", 1, test::Select("app", "web"));
+  pod.raw.spread[0].when_unsatisfiable = "ScheduleAnyway";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label("rack", "1"))
+                                       .Add(Node("b").Label("rack", ""))
+                                       .Add(Node("c"))
+                                       .Add(Pod("p").On("a").Label("app", "web"))
+                                       .Add(pod)
+                                       .Build();
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kPodTopologySpread, "b"), 200);
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kPodTopologySpread, "c"), 0);  // It lacks the key.
+}
+
 TEST(SchedulerTest, ThePodsThatNeedAPodNearHaveItNear) {
   Pod needs("needs");
   needs.On("b").Near("rack", test::Select("app", "web"));
