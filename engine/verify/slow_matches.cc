@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+
 namespace ebb {
 namespace {
 
@@ -102,7 +104,7 @@ void SlowMatches::MakeIndex() {
   // What selectors can read of a shape.
   struct Seen {
     TextId namespace_name;
-    std::vector<std::pair<TextId, TextId>> labels;
+    absl::InlinedVector<std::pair<TextId, TextId>, 2> labels;  // Nearly all shapes have few.
     PodShapeId shape;
   };
   std::vector<Seen> all;

@@ -8,7 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -66,7 +70,9 @@ using Ids = google::protobuf::RepeatedField<uint32_t>;
 // outlive the encoder.
 class Encoder {
  public:
-  Encoder() {
+  // The memory must outlive the encoder.
+  explicit Encoder(std::pmr::memory_resource* memory)
+      : texts_(memory), ids_(/*bucket_count=*/0, IdAllocator(memory)) {
     // As many as most objects have, so that the table rarely grows.
     constexpr size_t kTexts = 64;
     texts_.reserve(kTexts);
@@ -74,7 +80,7 @@ class Encoder {
   }
 
   // The text with number n is texts()[n - 1].
-  [[nodiscard]] const std::vector<Text>& texts() const { return texts_; }
+  [[nodiscard]] std::span<const Text> texts() const { return texts_; }
 
   uint32_t Id(Text text) {
     if (text.empty()) return 0;
@@ -500,8 +506,12 @@ class Encoder {
     to.set_read_only(from.read_only);
   }
 
-  std::vector<Text> texts_;
-  absl::flat_hash_map<absl::string_view, uint32_t> ids_;
+  using IdAllocator = std::pmr::polymorphic_allocator<std::pair<const absl::string_view, uint32_t>>;
+  using IdMap = absl::flat_hash_map<absl::string_view, uint32_t, absl::Hash<absl::string_view>,
+                                    std::equal_to<>, IdAllocator>;
+
+  std::pmr::vector<Text> texts_;
+  IdMap ids_;
 };
 
 // ---------------------------------------------------------------------------
@@ -1212,8 +1222,8 @@ using google::protobuf::Arena;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
-// Packing and unpacking keep their messages here, unless an object is unusually large.
-using MessageMemory = std::array<char, 8192>;
+// Packing and unpacking work here, unless an object is unusually large.
+using WorkMemory = std::array<char, 8192>;
 
 // The tag of a field whose length precedes its content.
 constexpr uint32_t TagOf(int field) { return static_cast<uint32_t>(field) << 3 | 2; }
@@ -1247,10 +1257,12 @@ std::optional<Text> ReadContent(CodedInputStream& in) {
 
 // A SnapshotChunk of the same content would copy each text several times.
 std::string PackObject(const objects::ObjectRef& object) {
-  MessageMemory memory;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  WorkMemory memory;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   Arena arena(memory.data(), memory.size());
   auto& message = *Arena::CreateMessage<wire::Object>(&arena);
-  Encoder encoder;
+  WorkMemory memory_of_texts;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::pmr::monotonic_buffer_resource texts(memory_of_texts.data(), memory_of_texts.size());
+  Encoder encoder(&texts);
   encoder.Put(object, message);
   const size_t message_size = message.ByteSizeLong();
   size_t size = FieldSize(message_size);
@@ -1287,7 +1299,7 @@ UnpackedObject::UnpackedObject(std::string_view packed) : impl_(std::make_unique
     tag = in.ReadTag();
   }
   EBB_CHECK(tag == kObjectsTag && content && in.ReadTag() == 0);
-  MessageMemory memory;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  WorkMemory memory;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   Arena arena(memory.data(), memory.size());
   auto& message = *Arena::CreateMessage<wire::Object>(&arena);
   const bool parsed = message.ParseFromArray(content->data(), static_cast<int>(content->size()));
