@@ -1,6 +1,7 @@
 #include "simulation/pod_terms.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ebb {
 namespace {
@@ -43,6 +44,38 @@ std::vector<PodShapeId> AttractingShapes(const Catalog& catalog) {
     }
   }
   return shapes;
+}
+
+Attracting::Attracting(const Catalog& catalog) {
+  std::vector<TextId> namespaces;  // Reused.
+  for (const PodShapeId shape : AttractingShapes(catalog)) {
+    const Preferences& preferences = *catalog.shape(shape).preferences;
+    bool all_listed = true;
+    namespaces.clear();
+    for (const auto* terms : {&preferences.required, &preferences.pods}) {
+      for (const WeightedPodTerm& term : *terms) {
+        all_listed = all_listed && term.namespace_selector.nothing;
+        namespaces.insert(namespaces.end(), term.namespaces.begin(), term.namespaces.end());
+      }
+    }
+    if (!all_listed) {
+      others_.push_back(shape);
+      continue;
+    }
+    std::ranges::sort(namespaces);
+    const auto repeated = std::ranges::unique(namespaces);
+    namespaces.erase(repeated.begin(), repeated.end());
+    for (const TextId name : namespaces) by_namespace_[name].push_back(shape);
+  }
+}
+
+std::vector<PodShapeId> Attracting::For(TextId namespace_name) const {
+  const auto listed = by_namespace_.find(namespace_name);
+  if (listed == by_namespace_.end()) return others_;
+  std::vector<PodShapeId> all;
+  all.reserve(listed->second.size() + others_.size());
+  std::ranges::merge(listed->second, others_, std::back_inserter(all));
+  return all;
 }
 
 AffinityWeights::AffinityWeights(const Catalog& catalog, const PodShape& shape,

@@ -20,8 +20,22 @@ namespace ebb {
 // Whether a placed pod counts for a ScheduleAnyway constraint of a pod in `in_namespace`.
 bool CountsForSpread(const SoftSpread& constraint, TextId in_namespace, const PodShape& placed);
 
-// Shapes with terms about other pods.  Cost: O(shapes).
+// Shapes with terms about other pods, ascending.  Cost: O(shapes).
 std::vector<PodShapeId> AttractingShapes(const Catalog& catalog);
+
+// The same, by the namespaces that the terms may select.  Cost: O(shapes).
+class Attracting {
+ public:
+  explicit Attracting(const Catalog& catalog);
+
+  // The shapes with a term that may select pods of the namespace, and perhaps more; ascending.
+  [[nodiscard]] std::vector<PodShapeId> For(TextId namespace_name) const;
+
+ private:
+  // Shapes whose terms list all their namespaces; a shape is under each of them.
+  absl::flat_hash_map<TextId, std::vector<PodShapeId>> by_namespace_;
+  std::vector<PodShapeId> others_;  // Shapes with a term that selects namespaces by labels.
+};
 
 // What each pod of a shape adds to the score of the nodes in its domain.
 struct KeyWeight {
@@ -35,7 +49,7 @@ struct KeyWeight {
 // Ownership: borrows the catalog.
 class AffinityWeights {
  public:
-  // `attracting`: AttractingShapes(catalog).
+  // `attracting`: AttractingShapes(catalog), or those for the namespace of `shape`.
   AffinityWeights(const Catalog& catalog, const PodShape& shape,
                   std::span<const PodShapeId> attracting);
 

@@ -136,46 +136,51 @@ void AddDefaultSpread(const Question& ask, Sums& sums) {
     return facts != nullptr ? facts->with_hostname.Contains(node)
                             : ValueOf(catalog, hostname_key, node).has_value();
   };
-  const auto zone_of = [&](NodeId node) {
-    return facts != nullptr ? facts->zones[Index(node)] : ValueOf(catalog, zone_key, node);
-  };
-  absl::flat_hash_map<NodeId, int64_t> on_node;
   struct Zone {
+    TextId name = kNoText;
+    bool has_nodes = false;  // Nodes that are scored.
     int64_t pods = 0;
     // The score of a node without pods of the controller, without and with a hostname.
     std::array<int64_t, 2> of_empty{};
   };
-  absl::flat_hash_map<TextId, Zone> zones;
-  std::optional<TextId> last;
-  for (const NodeId node : ask.nodes) {
-    const TextId zone = zone_of(node).value_or(kNoText);
-    if (zone != last) zones.try_emplace(zone);
-    last = zone;
+  std::vector<Zone> zones(facts != nullptr ? facts->zone_names.size() : 0);
+  for (size_t z = 0; z < zones.size(); ++z) zones[z].name = facts->zone_names[z];
+  absl::flat_hash_map<TextId, uint32_t> numbers;  // Without facts: of the zones.
+  const auto zone_of = [&](NodeId node) -> Zone& {
+    if (facts != nullptr) return zones[facts->zones[Index(node)]];
+    const TextId name = ValueOf(catalog, zone_key, node).value_or(kNoText);
+    const auto [it, is_new] = numbers.try_emplace(name, static_cast<uint32_t>(zones.size()));
+    if (is_new) zones.push_back({.name = name});
+    return zones[it->second];
+  };
+  for (const NodeId node : ask.nodes) zone_of(node).has_nodes = true;
+  absl::flat_hash_map<NodeId, int64_t> on_node;
+  NodeSet with_peers(catalog.nodes());
+  for (const NodeId peer : ask.peers) {
+    ++on_node[peer];
+    with_peers.Insert(peer);
   }
-  for (const NodeId peer : ask.peers) ++on_node[peer];
   for (const auto& [node, pods] : on_node) {
-    const auto zone = zones.find(zone_of(node).value_or(kNoText));
-    if (zone != zones.end() && IsAffine(ask, node)) zone->second.pods += pods;
+    if (IsAffine(ask, node)) zone_of(node).pods += pods;
   }
   const double weight_by_node = SpreadWeight(ask.nodes.size());
-  const double weight_by_zone = SpreadWeight(zones.size());
-  const auto score_of = [&](bool with_hostname, int64_t pods, TextId zone, const Zone& of) {
+  const double weight_by_zone =
+      SpreadWeight(static_cast<size_t>(std::ranges::count(zones, true, &Zone::has_nodes)));
+  const auto score_of = [&](bool with_hostname, int64_t pods, const Zone& zone) {
     double score = 0;
     if (with_hostname) score += SpreadScore(pods, kSkewByNode, weight_by_node);
-    if (zone != kNoText) score += SpreadScore(of.pods, kSkewByZone, weight_by_zone);
+    if (zone.name != kNoText) score += SpreadScore(zone.pods, kSkewByZone, weight_by_zone);
     return static_cast<int64_t>(std::round(score));
   };
-  for (auto& [zone, of] : zones) {
-    of.of_empty = {score_of(false, 0, zone, of), score_of(true, 0, zone, of)};
+  for (Zone& zone : zones) {
+    if (zone.has_nodes) zone.of_empty = {score_of(false, 0, zone), score_of(true, 0, zone)};
   }
   std::vector<int64_t> scores(ask.nodes.size());
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
     const NodeId node = ask.nodes[i];
-    const TextId zone = zone_of(node).value_or(kNoText);
-    const Zone& of = zones.find(zone)->second;
-    const auto here = on_node.find(node);
-    scores[i] = here == on_node.end() ? of.of_empty[has_hostname(node) ? 1 : 0]
-                                      : score_of(has_hostname(node), here->second, zone, of);
+    const Zone& zone = zone_of(node);
+    scores[i] = with_peers.Contains(node) ? score_of(has_hostname(node), on_node.at(node), zone)
+                                          : zone.of_empty[has_hostname(node) ? 1 : 0];
   }
   NormalizeSpread(scores);
   sums.Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores);
@@ -311,7 +316,8 @@ void AddSoftSpread(const Question& ask, Sums& sums) {
 std::optional<SumsOfKeys> AffinitySums(const Question& ask) {
   const Catalog& catalog = ask.snapshot.catalog();
   AffinityWeights weights(catalog, ask.shape,
-                          ask.facts != nullptr ? ask.facts->attracting : AttractingShapes(catalog));
+                          ask.facts != nullptr ? ask.facts->attracting.For(ask.shape.namespace_name)
+                                               : AttractingShapes(catalog));
   if (weights.empty()) return std::nullopt;
   SumsOfKeys sums;
   ask.snapshot.alive().ForEach([&](NodeId node) {

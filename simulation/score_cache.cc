@@ -41,18 +41,21 @@ NodeSet NodesWhere(const ClusterSnapshot& snapshot, Applies&& applies) {
 }  // namespace
 
 ScoreFacts::ScoreFacts(const Catalog& catalog)
-    : attracting(AttractingShapes(catalog)),
-      with_hostname(catalog.nodes()),
-      soft_tainted(catalog.nodes()) {
+    : attracting(catalog), with_hostname(catalog.nodes()), soft_tainted(catalog.nodes()) {
   for (uint32_t shape = 0; shape < catalog.pod_shapes(); ++shape) {
     defaults.push_back(DefaultsOf(catalog.shape(PodShapeId{shape})));
   }
   const std::optional<TextId> zone = catalog.symbols().Find(kZoneLabel);
   const std::optional<TextId> hostname = catalog.symbols().Find(kHostnameLabel);
   const std::optional<TextId> soft = catalog.symbols().Find("PreferNoSchedule");
+  absl::flat_hash_map<TextId, uint32_t> zone_numbers;
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
     const NodeInfo& node = catalog.node(NodeId{n});
-    zones.push_back(zone ? FindLabel(node.labels, *zone) : std::nullopt);
+    const TextId in = (zone ? FindLabel(node.labels, *zone) : std::nullopt).value_or(kNoText);
+    const auto next = static_cast<uint32_t>(zone_names.size());
+    const auto [known, is_new] = zone_numbers.try_emplace(in, next);
+    zones.push_back(known->second);
+    if (is_new) zone_names.push_back(in);
     allocatable.push_back(AllocatableOf(node));
     if (hostname && FindLabel(node.labels, *hostname)) with_hostname.Insert(NodeId{n});
     const auto is_soft = [&](const Taint& taint) { return taint.effect_text == *soft; };
@@ -190,8 +193,10 @@ const SumsOfKeys* ScoreCache::AffinityOf(PodShapeId shape) {
   auto it = affinity_.find(shape);
   if (it == affinity_.end()) {
     const Catalog& catalog = snapshot_.catalog();
-    AffinityTable made{.weights = AffinityWeights(catalog, catalog.shape(shape), facts_.attracting),
-                       .sums = {}};
+    const PodShape& of = catalog.shape(shape);
+    AffinityTable made{
+        .weights = AffinityWeights(catalog, of, facts_.attracting.For(of.namespace_name)),
+        .sums = {}};
     it = affinity_.emplace(shape, std::move(made)).first;
     AddPlaced(it->second);
   }

@@ -57,12 +57,13 @@ struct ScoreFacts {
 
   // By PodShapeId: what counts for requests that the pod does not state.
   std::vector<ScoredAmounts> defaults;
-  std::vector<PodShapeId> attracting;        // Shapes with terms about other pods.
-  std::vector<std::optional<TextId>> zones;  // By NodeId.
-  std::vector<ScoredAmounts> allocatable;    // By NodeId.
-  NodeSet with_hostname;                     // Nodes with the label kubernetes.io/hostname.
-  NodeSet soft_tainted;                      // Nodes with a taint PreferNoSchedule.
-  bool has_images = false;                   // Some node reports images.
+  Attracting attracting;
+  std::vector<uint32_t> zones;             // By NodeId: the node's zone, a place in zone_names.
+  std::vector<TextId> zone_names;          // kNoText: the zone of the nodes without the label.
+  std::vector<ScoredAmounts> allocatable;  // By NodeId.
+  NodeSet with_hostname;                   // Nodes with the label kubernetes.io/hostname.
+  NodeSet soft_tainted;                    // Nodes with a taint PreferNoSchedule.
+  bool has_images = false;                 // Some node reports images.
 };
 
 // Where the pods of each shape are placed.

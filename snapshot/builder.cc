@@ -887,7 +887,7 @@ void SnapshotBuilder::ListPodsCountedOtherwise() {
 
 void SnapshotBuilder::ConnectBudgets() {
   Catalog& catalog = *catalog_;
-  ShapeMatches matches(catalog.shapes_);
+  ShapeMatches matches = tables_->TakeMatches();
   if (catalog.pdbs_.size() * catalog.shapes_.size() > kMatchesMax) {
     std::vector<uint64_t> most;
     for (const Pdb& pdb : catalog.pdbs_) {
@@ -1131,7 +1131,9 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   AssignOsFromNodes();
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
   tables_ = std::make_unique<TopologyTables>(*catalog_);
-  tables_->Connect(shapes_->pending());
+  std::vector<PodMatcher> of_budgets;
+  for (const Pdb& pdb : catalog_->pdbs_) of_budgets.push_back(MatcherOf(pdb));
+  tables_->Connect(shapes_->pending(), of_budgets);
   NoteWhetherVersionMatters(catalog_->shapes_);
   BoundCharges();
   ListPodsCountedOtherwise();

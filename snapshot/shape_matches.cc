@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 
 namespace ebb {
 namespace {
@@ -14,19 +15,8 @@ namespace {
 // A namespace is indexed as one more label.  No text has this id.
 constexpr TextId kNamespace{std::numeric_limits<uint32_t>::max()};
 
-// Equal for two shapes that no selector can distinguish.
-std::string WhatSelectorsRead(const PodShape& shape) {
-  std::string key;
-  key.reserve(sizeof(TextId) * (1 + 2 * shape.labels.size()));
-  const auto append = [&](TextId id) {
-    key.append(reinterpret_cast<const char*>(&id), sizeof(id));
-  };
-  append(shape.namespace_name);
-  for (const Label& label : shape.labels) {
-    append(label.key);
-    append(label.value);
-  }
-  return key;
+void Append(TextId id, std::string& key) {
+  key.append(reinterpret_cast<const char*>(&id), sizeof(id));
 }
 
 }  // namespace
@@ -45,15 +35,36 @@ std::vector<bool> TooBroad(std::span<const uint64_t> most, uint64_t matches_max)
   return too_broad;
 }
 
+void ShapeMatches::Expect(const PodMatcher& matcher) {
+  EBB_DCHECK(lookalikes_.empty());
+  for (const LabelRequirement& each : matcher.selector.requirements) keys_.insert(each.key);
+}
+
+bool ShapeMatches::IsExpected(const PodMatcher& matcher) const {
+  return std::ranges::all_of(matcher.selector.requirements, [this](const LabelRequirement& each) {
+    return keys_.contains(each.key);
+  });
+}
+
 void ShapeMatches::MakeIndex() {
   absl::flat_hash_map<std::string, uint32_t> known;
+  std::vector<Label> labels;  // These two are reused.
+  std::string look;
   for (uint32_t s = 0; s < shapes_.size(); ++s) {
     const PodShape& shape = shapes_[s];
-    const auto [it, is_new] =
-        known.try_emplace(WhatSelectorsRead(shape), static_cast<uint32_t>(lookalikes_.size()));
+    labels.clear();
+    look.clear();
+    Append(shape.namespace_name, look);
+    for (const Label& label : shape.labels) {
+      if (!keys_.contains(label.key)) continue;
+      labels.push_back(label);
+      Append(label.key, look);
+      Append(label.value, look);
+    }
+    const auto [it, is_new] = known.try_emplace(look, static_cast<uint32_t>(lookalikes_.size()));
     if (is_new) {
       lookalikes_.emplace_back();
-      index_.Add(shape.labels);
+      index_.Add(labels);
       index_.AddLabel({kNamespace, shape.namespace_name});
     }
     lookalikes_[it->second].push_back(PodShapeId{s});
@@ -67,6 +78,8 @@ void ShapeMatches::MakeIndex() {
 }
 
 LabelIndex::Candidates ShapeMatches::CandidatesFor(std::span<const PodMatcher> matchers) {
+  EBB_DCHECK(std::ranges::all_of(
+      matchers, [this](const PodMatcher& matcher) { return IsExpected(matcher); }));
   if (lookalikes_.empty()) MakeIndex();
   LabelIndex::Candidates candidates(index_);
   for (const PodMatcher& matcher : matchers) {

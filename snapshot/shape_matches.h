@@ -2,13 +2,15 @@
 // with every shape.
 //
 // Each selector is compared only with the shapes that have a label, a key or a namespace that
-// it requires; the requirement with the fewest shapes is used (label_index.h).  Shapes with
-// equal namespace and labels are compared once, because no selector can distinguish them.
+// it requires; the requirement with the fewest shapes is used (label_index.h).  Shapes that no
+// selector can distinguish, because they have equal namespaces and equal labels of the keys that
+// selectors read, are compared once.  So labels that controllers give each pod cost nothing.
 //
 // Selectors that match nearly every shape may produce more pairs than memory or time allows:
 // TooBroad chooses the selectors to leave out.
 //
-// Cost:      the index is made on first use, O(n log n) over all labels.  A query: O(values +
+// Cost:      the index is made on first use, O(labels + n log n) over n labels of keys that
+//            selectors read, without those of shapes that are alike.  A query: O(values +
 //            shapes that are compared).  If the selector only requires that labels are absent, all
 //            shapes are compared.
 // Threads:   not thread-safe: queries count their comparisons.
@@ -22,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "snapshot/catalog.h"
 #include "snapshot/label_index.h"
 #include "snapshot/matching.h"
@@ -39,8 +42,12 @@ std::vector<bool> TooBroad(std::span<const uint64_t> most, uint64_t matches_max)
 
 class ShapeMatches {
  public:
-  // `shapes` must outlive this object and must not change after the first call.
+  // `shapes` must outlive this object.  Their namespaces and labels must not change after the first
+  // question.
   explicit ShapeMatches(const std::vector<PodShape>& shapes) : shapes_(shapes) {}
+
+  // Must be called before the first question, for each matcher that questions will have.
+  void Expect(const PodMatcher& matcher);
 
   // Calls `found` with each shape that all of `matchers` match, once, in an order that
   // depends on the shapes alone.
@@ -60,10 +67,12 @@ class ShapeMatches {
 
  private:
   void MakeIndex();
+  [[nodiscard]] bool IsExpected(const PodMatcher& matcher) const;
   LabelIndex::Candidates CandidatesFor(std::span<const PodMatcher> matchers);
 
   const std::vector<PodShape>& shapes_;
-  std::vector<std::vector<PodShapeId>> lookalikes_;  // Shapes with equal namespace and labels.
+  absl::flat_hash_set<TextId> keys_;                 // That expected matchers read.
+  std::vector<std::vector<PodShapeId>> lookalikes_;  // Shapes that no matcher can distinguish.
   LabelIndex index_;                                 // One set for each entry of lookalikes_.
   uint64_t comparisons_ = 0;
 };

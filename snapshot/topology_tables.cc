@@ -128,7 +128,14 @@ bool MatchesAll(const std::vector<PodMatcher>& matchers, const PodShape& shape) 
 
 }  // namespace
 
-void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
+ShapeMatches TopologyTables::TakeMatches() {
+  ShapeMatches matches = *std::move(matches_);
+  matches_.reset();
+  return matches;
+}
+
+void TopologyTables::Connect(const std::vector<PendingTopology>& pending,
+                             std::span<const PodMatcher> others) {
   IndexNamespaces();
   FindNodeLabels();
   there_ = NodesThere();
@@ -136,7 +143,11 @@ void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
     if (!pending[s].empty()) AskFor(catalog_->shapes_[s], pending[s]);
   }
   there_.reset();
-  ShapeMatches matches(catalog_->shapes_);
+  ShapeMatches& matches = matches_.emplace(catalog_->shapes_);
+  for (const PodMatcher& matcher : others) matches.Expect(matcher);
+  for (const CounterTable& table : catalog_->tables_) {
+    for (const PodMatcher& matcher : table.matchers) matches.Expect(matcher);
+  }
   if (beyond_keys_) {
     std::vector<bool> beyond;
     for (const CounterTable& table : catalog_->tables_)

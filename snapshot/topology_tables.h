@@ -41,8 +41,10 @@ class TopologyTables {
   explicit TopologyTables(Catalog& catalog) : catalog_(&catalog) {}
 
   // Connects all shapes of the catalog.  `pending`: by PodShapeId, the topology terms of each shape
-  // (pod_shapes.h).
-  void Connect(const std::vector<PendingTopology>& pending);
+  // (pod_shapes.h).  `others`: the matchers that TakeMatches() will be asked about.
+  void Connect(const std::vector<PendingTopology>& pending, std::span<const PodMatcher> others);
+  // The index of shapes that Connect made.  REQUIRES: called once, after Connect.
+  [[nodiscard]] ShapeMatches TakeMatches();
 
   // Connects the catalog's last shape, which was added after Connect.  New tables that it needs get
   // the next ids, and older shapes feed them from now on, so the caller must count the pods of
@@ -150,6 +152,7 @@ class TopologyTables {
   [[nodiscard]] bool PassesPolicies(const DomainRegistry& registry, NodeId node) const;
 
   Catalog* catalog_;
+  std::optional<ShapeMatches> matches_;  // From Connect to TakeMatches.
   absl::flat_hash_map<std::string, TableId> tables_;
   absl::flat_hash_map<std::string, RegistryId> registries_;
   absl::flat_hash_map<std::string, RegistryId> registry_of_nodes_;  // The first one, for any key.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/printable.h"
@@ -55,23 +57,34 @@ class FindingSink final : public AnyObjectSink {
  public:
   FindingSink(std::set<ObjectName> names,
               std::map<ObjectName, absl::StatusOr<std::string>>& objects)
-      : names_(std::move(names)), objects_(objects) {}
+      : names_(std::move(names)), objects_(objects) {
+    for (const ObjectName& name : names_) {
+      wanted_.insert({Absl(name.kind), Absl(name.namespace_name), Absl(name.name)});
+    }
+  }
   [[nodiscard]] const std::set<ObjectName>& missing() const { return names_; }
   void OnAside(const Aside& aside) override { aside_ = aside; }
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
     const Aside aside = std::exchange(aside_, {});
+    // Most objects are not wanted, so their names are not copied.
+    const objects::ObjectMeta& meta = objects::MetaOf(object);
+    const auto wanted =
+        wanted_.find({Absl(objects::KindOf(object)), Absl(meta.namespace_name), Absl(meta.name)});
+    if (wanted == wanted_.end()) return absl::OkStatus();
+    wanted_.erase(wanted);
     ObjectName name = NameOf(object);
-    const auto wanted = names_.find(name);
-    if (wanted == names_.end()) return absl::OkStatus();
-    names_.erase(wanted);
+    names_.erase(name);
     objects_.insert_or_assign(std::move(name), JsonOf(object, aside));
     return absl::OkStatus();
   }
 
  private:
+  using View = std::tuple<absl::string_view, absl::string_view, absl::string_view>;
+
   std::set<ObjectName> names_;
+  absl::flat_hash_set<View> wanted_;  // The texts of names_.
   std::map<ObjectName, absl::StatusOr<std::string>>& objects_;
   Aside aside_;  // For the next object.
 };

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+
 namespace ebb {
 namespace {
 
@@ -29,9 +31,6 @@ bool Contains(const std::vector<TextId>& sorted, TextId item) {
   const auto it = std::lower_bound(sorted.begin(), sorted.end(), item);
   return it != sorted.end() && *it == item;
 }
-
-// The fields of a shape that selectors read.
-auto Look(const PodShape& shape) { return std::tie(shape.namespace_name, shape.labels); }
 
 // Calls use(item) once for each distinct item of a sorted list.
 template <typename Use>
@@ -86,20 +85,55 @@ bool SlowMatches::IsMatch(std::span<const PodMatcher> all, const PodShape& shape
   return true;
 }
 
+bool SlowMatches::AddKeys(const Selector& selector) {
+  bool any_new = false;
+  for (const LabelRequirement& each : selector.requirements) {
+    any_new = keys_.insert(each.key).second || any_new;
+  }
+  return any_new;
+}
+
+void SlowMatches::AddKeysOfCatalog() {
+  for (const Pdb& pdb : catalog_->pdbs()) AddKeys(pdb.selector);
+  for (const CounterTable& table : catalog_->tables()) {
+    for (const PodMatcher& matcher : table.matchers) AddKeys(matcher.selector);
+  }
+}
+
 void SlowMatches::MakeIndex() {
-  for (uint32_t s = 0; s < catalog_->pod_shapes(); ++s) shapes_.push_back(PodShapeId{s});
-  std::ranges::sort(shapes_, [&](PodShapeId a, PodShapeId b) {
-    return std::tuple_cat(Look(catalog_->shape(a)), std::tie(a)) <
-           std::tuple_cat(Look(catalog_->shape(b)), std::tie(b));
+  // What selectors can read of a shape.
+  struct Seen {
+    TextId namespace_name;
+    absl::InlinedVector<std::pair<TextId, TextId>, 2> labels;  // Nearly all shapes have few.
+    PodShapeId shape;
+  };
+  std::vector<Seen> all;
+  all.reserve(catalog_->pod_shapes());
+  for (uint32_t s = 0; s < catalog_->pod_shapes(); ++s) {
+    const PodShape& shape = catalog_->shape(PodShapeId{s});
+    Seen& seen = all.emplace_back(Seen{shape.namespace_name, {}, PodShapeId{s}});
+    for (const Label& label : shape.labels) {
+      if (keys_.contains(label.key)) seen.labels.emplace_back(label.key, label.value);
+    }
+  }
+  const auto look_of = [](const Seen& seen) { return std::tie(seen.namespace_name, seen.labels); };
+  std::ranges::sort(all, [&](const Seen& a, const Seen& b) {
+    return std::tuple_cat(look_of(a), std::tie(a.shape)) <
+           std::tuple_cat(look_of(b), std::tie(b.shape));
   });
-  for (uint32_t i = 0; i < shapes_.size(); ++i) {
-    const PodShape& shape = catalog_->shape(shapes_[i]);
-    if (i > 0 && Look(catalog_->shape(shapes_[i - 1])) == Look(shape)) continue;
+  shapes_.clear();
+  begins_.clear();
+  all_looks_.clear();
+  labelled_.clear();
+  labelled_looks_.clear();
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    shapes_.push_back(all[i].shape);
+    if (i > 0 && look_of(all[i - 1]) == look_of(all[i])) continue;
     const auto look = static_cast<uint32_t>(begins_.size());
     begins_.push_back(i);
     all_looks_.push_back(look);
-    for (const Label& label : shape.labels) {
-      labelled_.push_back({.key = label.key, .value = label.value, .look = look});
+    for (const auto& [key, value] : all[i].labels) {
+      labelled_.push_back({.key = key, .value = value, .look = look});
     }
   }
   begins_.push_back(static_cast<uint32_t>(shapes_.size()));
@@ -163,7 +197,10 @@ std::vector<SlowMatches::Looks> SlowMatches::MayMatch(std::span<const PodMatcher
 }
 
 std::vector<PodShapeId> SlowMatches::Find(std::span<const PodMatcher> all) {
-  if (shapes_.empty()) MakeIndex();
+  if (shapes_.empty()) AddKeysOfCatalog();
+  bool any_new = false;
+  for (const PodMatcher& matcher : all) any_new = AddKeys(matcher.selector) || any_new;
+  if (any_new || shapes_.empty()) MakeIndex();
   std::vector<PodShapeId> found;
   for (const Looks list : MayMatch(all)) {
     for (const uint32_t look : list) {

@@ -1,11 +1,13 @@
 // SlowMatches: which pods a selector matches, for the verifier.
 //
 // It reads definitions from the Catalog and shares no code with matching.h.  Shapes that no
-// selector can tell apart, because they have the same namespace and labels, are compared once.  A
-// selector is not compared with all shapes: only with the shapes that have a label, key or
-// namespace that it requires, whichever of these lists is shortest.
+// selector can tell apart, because they have the same namespace and the same labels of all keys
+// that selectors read, are compared once.  A selector is not compared with all shapes: only with
+// the shapes that have a label, key or namespace that it requires, whichever of these lists is
+// shortest.
 //
-// Cost:      the index is made on first use, O(n log n) for n labels of all shapes; Find is
+// Cost:      the index is made on first use, O(n log n) for n labels of all shapes whose keys
+//            selectors of the catalog read; again if Find is asked about another key.  Find is
 //            O(shapes compared * requirements).
 // Threads:   not thread-safe: Find makes the index.
 // Ownership: borrows the catalog, which must outlive it.
@@ -21,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "snapshot/catalog.h"
 
 namespace ebb {
@@ -53,6 +56,9 @@ class SlowMatches {
     friend auto operator<=>(const Labelled&, const Labelled&) = default;
   };
 
+  // Adds the keys that a selector reads.  Returns whether one of them is new.
+  bool AddKeys(const Selector& selector);
+  void AddKeysOfCatalog();
   void MakeIndex();
   [[nodiscard]] std::span<const PodShapeId> ShapesOf(uint32_t look) const {
     return std::span(shapes_).subspan(begins_[look], begins_[look + 1] - begins_[look]);
@@ -66,7 +72,8 @@ class SlowMatches {
   [[nodiscard]] std::vector<Looks> MayMatch(std::span<const PodMatcher> all) const;
 
   const Catalog* catalog_;
-  std::vector<PodShapeId> shapes_;        // Sorted by namespace, then labels.  Empty: no index yet.
+  absl::flat_hash_set<TextId> keys_;      // Labels of other keys are not in the index.
+  std::vector<PodShapeId> shapes_;        // Sorted by look.  Empty: no index yet.
   std::vector<uint32_t> begins_;          // Look l is shapes_ from begins_[l] up to begins_[l + 1].
   std::vector<uint32_t> all_looks_;       // All looks: 0, 1, 2, ...
   std::vector<Labelled> labelled_;        // Sorted.

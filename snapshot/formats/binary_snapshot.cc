@@ -1,11 +1,17 @@
 #include "snapshot/formats/binary_snapshot.h"
 
+#include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
-#include <deque>
+#include <functional>
+#include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -13,6 +19,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -59,20 +66,28 @@ using Ids = google::protobuf::RepeatedField<uint32_t>;
 // ---------------------------------------------------------------------------
 // Writing
 
-// Turns structs into messages and texts into numbers.
+// Turns the structs of one object into a message, and its texts into numbers.  The texts must
+// outlive the encoder.
 class Encoder {
  public:
-  // The number of `text`; a new text is added to `chunk`.
+  // The memory must outlive the encoder.
+  explicit Encoder(std::pmr::memory_resource* memory)
+      : texts_(memory), ids_(/*bucket_count=*/0, IdAllocator(memory)) {
+    // As many as most objects have, so that the table rarely grows.
+    constexpr size_t kTexts = 64;
+    texts_.reserve(kTexts);
+    ids_.reserve(kTexts);
+  }
+
+  // The text with number n is texts()[n - 1].
+  [[nodiscard]] std::span<const Text> texts() const { return texts_; }
+
   uint32_t Id(Text text) {
     if (text.empty()) return 0;
-    // Looks up with the view; a std::string is made only for a new text.
-    const auto found = ids_.find(Absl(text));
-    if (found != ids_.end()) return found->second;
-    const std::string& kept = kept_.emplace_back(text);
-    const uint32_t id = static_cast<uint32_t>(ids_.size()) + 1;
-    ids_.emplace(absl::string_view(kept), id);
-    chunk.add_strings(kept);
-    return id;
+    const auto next = static_cast<uint32_t>(texts_.size()) + 1;
+    const auto [it, is_new] = ids_.try_emplace(Absl(text), next);
+    if (is_new) texts_.push_back(text);
+    return it->second;
   }
 
   void Put(const objects::ObjectMeta& from, wire::Meta& to) {
@@ -310,8 +325,6 @@ class Encoder {
     std::visit(Choose{*this, to}, from);
   }
 
-  wire::SnapshotChunk chunk;
-
  private:
   void PutPodSpec(const objects::Pod& from, wire::Pod& to) {
     to.set_node_name(Id(from.node_name));
@@ -493,8 +506,12 @@ class Encoder {
     to.set_read_only(from.read_only);
   }
 
-  std::deque<std::string> kept_;
-  absl::flat_hash_map<absl::string_view, uint32_t> ids_;
+  using IdAllocator = std::pmr::polymorphic_allocator<std::pair<const absl::string_view, uint32_t>>;
+  using IdMap = absl::flat_hash_map<absl::string_view, uint32_t, absl::Hash<absl::string_view>,
+                                    std::equal_to<>, IdAllocator>;
+
+  std::pmr::vector<Text> texts_;
+  IdMap ids_;
 };
 
 // ---------------------------------------------------------------------------
@@ -506,15 +523,16 @@ class Decoder {
  public:
   bool ok() const { return ok_; }
 
-  // Returns false if one of the chunk's strings is not UTF-8.
-  bool AddStrings(const wire::SnapshotChunk& chunk) {
+  // Copies the texts.  Returns false if one of them is not UTF-8.
+  template <typename Texts>
+  bool AddStrings(const Texts& texts) {
     size_t size = 0;
-    for (const std::string& each : chunk.strings()) size += each.size();
+    for (const Text each : texts) size += each.size();
     char* const block = blocks_.emplace_back(std::make_unique<char[]>(size)).get();
     char* at = block;
     bool whole =
         true;  // If the block is UTF-8 and no text begins within a character, every text is UTF-8.
-    for (const std::string& each : chunk.strings()) {
+    for (const Text each : texts) {
       each.copy(at, each.size());
       whole = whole && (each.empty() || (static_cast<unsigned char>(each[0]) & 0xc0) != 0x80);
       table_.emplace_back(at, each.size());
@@ -1009,7 +1027,7 @@ class FileReader {
     wire::SnapshotChunk chunk;
     while (!chunk.end()) {
       if (absl::Status next = NextChunk(chunk); !next.ok()) return next;
-      if (!decoder_.AddStrings(chunk)) {
+      if (!decoder_.AddStrings(chunk.strings())) {
         return Error(
             absl::StrCat("the chunk that ends at byte ", at_, " has a text that is not UTF-8"));
       }
@@ -1198,11 +1216,67 @@ absl::Status BinarySnapshotWriter::Finish() { return impl_->writer.Finish(impl_-
 // ---------------------------------------------------------------------------
 // A single object
 
+namespace {
+
+using google::protobuf::Arena;
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
+
+// Packing and unpacking work here, unless an object is unusually large.
+using WorkMemory = std::array<char, 8192>;
+
+// The tag of a field whose length precedes its content.
+constexpr uint32_t TagOf(int field) { return static_cast<uint32_t>(field) << 3 | 2; }
+constexpr uint32_t kStringsTag = TagOf(wire::SnapshotChunk::kStringsFieldNumber);
+constexpr uint32_t kObjectsTag = TagOf(wire::SnapshotChunk::kObjectsFieldNumber);
+static_assert(kStringsTag < 0x80 && kObjectsTag < 0x80, "a tag takes one byte");
+
+size_t FieldSize(size_t content) {
+  return 1 + CodedOutputStream::VarintSize32(static_cast<uint32_t>(content)) + content;
+}
+
+uint8_t* WriteLength(uint32_t tag, size_t length, uint8_t* at) {
+  at = CodedOutputStream::WriteVarint32ToArray(tag, at);
+  return CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(length), at);
+}
+
+// The content of the next field, whose tag was read; nullopt if the input ends before.
+std::optional<Text> ReadContent(CodedInputStream& in) {
+  uint32_t size = 0;
+  if (!in.ReadVarint32(&size)) return std::nullopt;
+  const void* rest = nullptr;
+  int rest_size = 0;
+  in.GetDirectBufferPointerInline(&rest, &rest_size);
+  if (size > static_cast<uint32_t>(rest_size) || !in.Skip(static_cast<int>(size))) {
+    return std::nullopt;
+  }
+  return Text(static_cast<const char*>(rest), size);
+}
+
+}  // namespace
+
+// A SnapshotChunk of the same content would copy each text several times.
 std::string PackObject(const objects::ObjectRef& object) {
-  Encoder encoder;
-  encoder.Put(object, *encoder.chunk.add_objects());
-  std::string bytes;
-  encoder.chunk.SerializeToString(&bytes);
+  WorkMemory memory;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  Arena arena(memory.data(), memory.size());
+  auto& message = *Arena::CreateMessage<wire::Object>(&arena);
+  WorkMemory memory_of_texts;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::pmr::monotonic_buffer_resource texts(memory_of_texts.data(), memory_of_texts.size());
+  Encoder encoder(&texts);
+  encoder.Put(object, message);
+  const size_t message_size = message.ByteSizeLong();
+  size_t size = FieldSize(message_size);
+  for (const Text text : encoder.texts()) size += FieldSize(text.size());
+
+  std::string bytes(size, '\0');
+  auto* at = reinterpret_cast<uint8_t*>(bytes.data());
+  for (const Text text : encoder.texts()) {
+    at = WriteLength(kStringsTag, text.size(), at);
+    at = std::copy(text.begin(), text.end(), at);
+  }
+  at = WriteLength(kObjectsTag, message_size, at);
+  at = message.SerializeWithCachedSizesToArray(at);
+  EBB_DCHECK(at == reinterpret_cast<uint8_t*>(bytes.data()) + bytes.size());
   return bytes;
 }
 
@@ -1215,11 +1289,23 @@ struct UnpackedObject::Impl {
 };
 
 UnpackedObject::UnpackedObject(std::string_view packed) : impl_(std::make_unique<Impl>()) {
-  wire::SnapshotChunk chunk;
-  const bool parsed = chunk.ParseFromArray(packed.data(), static_cast<int>(packed.size()));
-  EBB_CHECK(parsed && chunk.objects_size() == 1 && impl_->decoder.AddStrings(chunk));
-  const bool known = VisitMessage(
-      chunk.objects(0), [&]<typename Struct>(std::type_identity<Struct>, const auto& from) {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(packed.data()),
+                      static_cast<int>(packed.size()));
+  std::vector<Text> texts;
+  uint32_t tag = in.ReadTag();
+  std::optional<Text> content = ReadContent(in);
+  for (; tag == kStringsTag && content; content = ReadContent(in)) {
+    texts.push_back(*content);
+    tag = in.ReadTag();
+  }
+  EBB_CHECK(tag == kObjectsTag && content && in.ReadTag() == 0);
+  WorkMemory memory;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  Arena arena(memory.data(), memory.size());
+  auto& message = *Arena::CreateMessage<wire::Object>(&arena);
+  const bool parsed = message.ParseFromArray(content->data(), static_cast<int>(content->size()));
+  EBB_CHECK(parsed && impl_->decoder.AddStrings(texts));
+  const bool known =
+      VisitMessage(message, [&]<typename Struct>(std::type_identity<Struct>, const auto& from) {
         Holder<Struct>& holder = impl_->object.emplace<Holder<Struct>>();
         impl_->decoder.Get(from, Held<Struct>(holder));
         impl_->ref = &holder;

@@ -959,14 +959,20 @@ std::string_view LiveSnapshot::SchedulerOf(uint32_t place) const {
 absl::Status LiveSnapshot::Export(ObjectSink& sink) {
   (void)Snapshot();
   if (absl::Status s = GiveObjects(sink); !s.ok()) return s;
-  std::vector<std::optional<UnpackedObject>> unpacked(shapes_.size());
+  // A pod of the shape, which gets the names of one pod after the other.
+  struct OfShape {
+    explicit OfShape(const std::string& packed)
+        : unpacked(packed), pod(*std::get<const objects::Pod*>(unpacked.ref())) {}
+    UnpackedObject unpacked;  // Owns the texts.
+    objects::Pod pod;
+  };
+  std::vector<std::optional<OfShape>> shapes(shapes_.size());
   for (const uint32_t place : PodsInOrder()) {
     const HeldPod& held = pods_[place];
-    std::optional<UnpackedObject>& shape = unpacked[Index(held.shape)];
+    std::optional<OfShape>& shape = shapes[Index(held.shape)];
     if (!shape) shape.emplace(shapes_[Index(held.shape)].packed);
-    objects::Pod pod = *std::get<const objects::Pod*>(shape->ref());
-    NamePod(held, pod);
-    if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+    NamePod(held, shape->pod);
+    if (absl::Status s = sink.OnPod(shape->pod); !s.ok()) return s;
   }
   return absl::OkStatus();
 }

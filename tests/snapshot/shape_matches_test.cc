@@ -42,6 +42,19 @@ std::vector<PodShapeId> Found(ShapeMatches& matches, const std::vector<PodMatche
   return found;
 }
 
+// Ready for questions about every key of the shapes, and about those of RandomSelector.
+ShapeMatches AboutAllKeys(const std::vector<PodShape>& shapes) {
+  ShapeMatches matches(shapes);
+  const auto expect = [&](TextId key) {
+    matches.Expect(Matcher({{.key = key, .op = Operator::kExists, .values = {}}}));
+  };
+  for (int key = 1; key <= 4; ++key) expect(Text(key));
+  for (const PodShape& shape : shapes) {
+    for (const Label& label : shape.labels) expect(label.key);
+  }
+  return matches;
+}
+
 // --- Matches --------------------------------------------------------------------------
 
 Selector RandomSelector(Dice& dice) {
@@ -96,8 +109,12 @@ TEST(ShapeMatchesTest, FindsEveryShapeThatMatchesOnceAndNoOther) {
   for (int round = 0; round < 3000; ++round) {
     const std::vector<PodShape> shapes = RandomShapes(dice);
     ShapeMatches matches(shapes);
-    for (int question = 0; question < 4; ++question) {
-      const std::vector<PodMatcher> matchers = RandomMatchers(dice);
+    std::vector<std::vector<PodMatcher>> questions(1 + dice.Below(4));
+    for (std::vector<PodMatcher>& matchers : questions) {
+      matchers = RandomMatchers(dice);
+      for (const PodMatcher& matcher : matchers) matches.Expect(matcher);
+    }
+    for (const std::vector<PodMatcher>& matchers : questions) {
       std::vector<PodShapeId> want;
       for (uint32_t s = 0; s < shapes.size(); ++s) {
         if (AllMatch(matchers, shapes[s])) want.push_back(PodShapeId{s});
@@ -115,7 +132,7 @@ TEST(ShapeMatchesTest, NoMoreShapesMatchThanMayAndAllThatDoAreAmongThem) {
   Dice dice(test::RandomSeed());
   for (int round = 0; round < 1000; ++round) {
     const std::vector<PodShape> shapes = RandomShapes(dice);
-    ShapeMatches matches(shapes);
+    ShapeMatches matches = AboutAllKeys(shapes);
     std::vector<PodMatcher> matchers(1 + dice.Below(4));
     std::vector<std::span<const PodMatcher>> questions;
     std::set<PodShapeId> found;
@@ -221,7 +238,7 @@ struct Changing {
   }
   // ShapeMatches counts no more matches, so a catalog within limits here is within limits there.
   void CheckMost() const {
-    ShapeMatches matches(shapes);
+    ShapeMatches matches = AboutAllKeys(shapes);
     std::vector<uint64_t> most(2);
     for (size_t m = 0; m < matchers.size(); ++m) most[kinds[m]] += matches.Most(matchers[m]);
     for (const size_t kind : {0, 1}) ASSERT_LE(most[kind], selectors.most(kind));
@@ -252,7 +269,7 @@ TEST(SelectorIndexTest, SelectorsThatComeLastMatchAsManyShapesAsShapeMatchesSays
     for (const PodShape& shape : RandomShapes(dice)) changing.AddShape(shape);
     const std::vector<PodMatcher> matchers = RandomMatchers(dice);
     changing.selectors.Add(matchers);
-    ShapeMatches matches(changing.shapes);
+    ShapeMatches matches = AboutAllKeys(changing.shapes);
     ASSERT_EQ(changing.selectors.most(), matches.Most(matchers)) << "round " << round;
   }
 }
@@ -277,7 +294,7 @@ std::vector<PodShape> DistinctShapes() {
 // Each query matches one shape.  Comparing every pair would take 4,000,000 comparisons.
 void ExpectFewComparisons(const std::function<PodMatcher(int)>& ask) {
   const std::vector<PodShape> shapes = DistinctShapes();
-  ShapeMatches matches(shapes);
+  ShapeMatches matches = AboutAllKeys(shapes);
   for (int s = 0; s < kShapes; ++s) {
     EXPECT_EQ(Found(matches, {ask(s)}), std::vector{PodShapeId{static_cast<uint32_t>(s)}});
   }
@@ -309,9 +326,26 @@ TEST(ShapeMatchesTest, ComparesOnlyShapesOfTheNamespaces) {
 
 TEST(ShapeMatchesTest, ComparesShapesThatDifferInNoLabelOnce) {
   std::vector<PodShape> shapes(kShapes, Shape(1, {{Text(kApp), Text(5)}}));
-  ShapeMatches matches(shapes);
+  ShapeMatches matches = AboutAllKeys(shapes);
   EXPECT_EQ(Found(matches, {Matcher({In(kApp, {Text(5)})})}).size(), kShapes);
   EXPECT_EQ(matches.comparisons(), 1u);
+}
+
+TEST(ShapeMatchesTest, ComparesShapesThatDifferInLabelsThatNoSelectorReadsOnce) {
+  std::vector<PodShape> shapes;
+  for (int s = 0; s < kShapes; ++s) {
+    shapes.push_back(Shape(1, {{Text(kApp), Text(5)}, {Text(kId), Text(5000 + s)}}));
+  }
+  const PodMatcher by_app = Matcher({In(kApp, {Text(5)})});
+  ShapeMatches about_app(shapes);
+  about_app.Expect(by_app);
+  EXPECT_EQ(Found(about_app, {by_app}).size(), kShapes);
+  EXPECT_EQ(about_app.comparisons(), 1u);
+  EXPECT_EQ(about_app.Most({&by_app, 1}), kShapes);
+
+  ShapeMatches about_both = AboutAllKeys(shapes);
+  EXPECT_EQ(Found(about_both, {by_app}).size(), kShapes);
+  EXPECT_EQ(about_both.comparisons(), kShapes);
 }
 
 TEST(ShapeMatchesTest, TheNumberOfMatchesIsExactForOneLabel) {
@@ -319,7 +353,7 @@ TEST(ShapeMatchesTest, TheNumberOfMatchesIsExactForOneLabel) {
       Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(11)}}),
       Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(10)}}),
       Shape(21, {{Text(2), Text(10)}}), Shape(20, {{Text(1), Text(11)}, {Text(2), Text(12)}})};
-  ShapeMatches matches(shapes);
+  ShapeMatches matches = AboutAllKeys(shapes);
   const auto most = [&](const PodMatcher& matcher) { return matches.Most({&matcher, 1}); };
   const auto exists = [](int key) {
     return Matcher({{.key = Text(key), .op = Operator::kExists, .values = {}}});
@@ -346,7 +380,7 @@ TEST(ShapeMatchesTest, AShapeThatMayMatchSeveralQuestionsIsReturnedOnce) {
       Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(11)}}),
       Shape(20, {{Text(1), Text(10)}}), Shape(21, {{Text(2), Text(10)}}), Shape(22, {})};
   const auto may = [&](const std::vector<PodMatcher>& matchers) {
-    ShapeMatches matches(shapes);
+    ShapeMatches matches = AboutAllKeys(shapes);
     std::vector<std::span<const PodMatcher>> questions;
     for (const PodMatcher& matcher : matchers) questions.emplace_back(&matcher, 1);
     std::vector<uint32_t> found;
