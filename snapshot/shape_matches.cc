@@ -78,8 +78,9 @@ void ShapeMatches::MakeIndex() {
 }
 
 LabelIndex::Candidates ShapeMatches::CandidatesFor(std::span<const PodMatcher> matchers) {
-  EBB_DCHECK(std::ranges::all_of(
-      matchers, [this](const PodMatcher& matcher) { return IsExpected(matcher); }));
+  // A key that was not expected would lose matches silently.
+  EBB_CHECK(std::ranges::all_of(matchers,
+                                [this](const PodMatcher& matcher) { return IsExpected(matcher); }));
   if (lookalikes_.empty()) MakeIndex();
   LabelIndex::Candidates candidates(index_);
   for (const PodMatcher& matcher : matchers) {
