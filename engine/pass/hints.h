@@ -50,9 +50,10 @@ class Hints {
     EBB_DCHECK(Index(pod) < hints_.size() && Index(node) < catalog_->nodes());
     uint32_t& hint = hints_[Index(pod)];
     changed_ |= (hint | kOld) != (Index(node) | kOld);
-    hint = Index(node);
-    if (!elsewhere_.empty()) [[unlikely]]
+    // A pod with a hint has none elsewhere.
+    if (hint == kNone && !elsewhere_.empty()) [[unlikely]]
       EraseElsewhere(pod);
+    hint = Index(node);
   }
 
   // Sets a hint by pod key and node name.  Both texts are never released.

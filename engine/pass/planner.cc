@@ -100,6 +100,8 @@ struct PassMemory {
   // Notes that the node could not be removed, and why.
   void Note(const Catalog& catalog, NodeId node, const PastVerdict& why, int64_t now_s,
             const PlannerOptions& options) {
+    // The next pass would drop the entry before it reads it.
+    if (options.unremovable_node_recheck_timeout_s <= 0) return;
     Unremovable& noted = unremovable[catalog.node(node).name];
     noted.until_s = now_s + options.unremovable_node_recheck_timeout_s;
     if (noted.why == why) return;
@@ -378,7 +380,9 @@ class PassRun {
   }
 
   void Keep(UnremovableNode node) {
-    memory_.Note(catalog_, node.node, VerdictOf(catalog_, node), input_.now_s, options_);
+    if (options_.unremovable_node_recheck_timeout_s > 0) {
+      memory_.Note(catalog_, node.node, VerdictOf(catalog_, node), input_.now_s, options_);
+    }
     plan_.keep.push_back(node);
   }
 

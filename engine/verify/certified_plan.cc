@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +19,8 @@
 //   Covers     is the change of a kind that certificates cover?
 //   Follow     which rows have changed?  Their pods replace those of the kept SlowCluster, which
 //              is always the cluster before the plan.
-//   Release    certificates that do not hold are dropped, and with them the pods that their
-//              removals put on other nodes (arrivals)
+//   Release    certificates that do not hold are dropped.  The lists of the pods that come to each
+//              node (arrivals) become those of the plan: only moves that differ change a list
 //   CheckAgain removals without certificates, in the order of the plan, so that each sees the pods
 //              that earlier removals put on its node
 //   CheckPlaces, CheckRoom, ReplayTopology, ReplayBudgets: what depends on several removals
@@ -26,14 +28,19 @@
 // Why Release and CheckAgain are right: a certificate depends on the row of its node, on the pods
 // that come to its node, on its moves and on facts that are the same for all checks that are
 // covered.  Rows that differ from the kept ones, and rows with a pod that the catalog's log names,
-// have the version of this check.  So do lists of arrivals that gained or lost a removal.
+// have the version of this check.  So do lists of arrivals that gained or lost a pod.
 // Both are compared with the certificate's number.  A pod's id may pass to another pod, but not
-// without an entry in the log.
+// without an entry in the log; a move of such a pod is another move.  A list may contain pods of
+// removals that come after that of its node.  CheckRemoval passes over them, and CheckPlaces then
+// refuses the plan.
 //
-// Room: charges are never negative and a destination loses no pod before it is removed, but what a
-// pod requests may exceed what it is charged.  So the order of arrivals could matter.  Certificates
-// that are kept keep their order among each other, and a list that gains or loses a pod is charged
-// again from the beginning.  So the result is that of the whole replay.
+// Room: a destination loses no pod before it is removed.  A *plain* pod is charged what it
+// requests, and nothing else.  If all arrivals are plain, their order does not matter.  Let the
+// last of them that requests a resource find enough of it; then all had enough, since before it
+// less was charged.  It finds enough if the sum of all leaves nothing negative.  So Update keeps
+// the sums, and a changed node costs one comparison.  If some arrival is not plain, all are charged
+// one after the other, in the order of the plan.  That is repeated if a removal that was checked
+// again puts any pod there, because its moves may have another order.
 
 namespace ebb {
 namespace {
@@ -109,6 +116,12 @@ struct BudgetKey {
   Selector selector;
 };
 
+// As std::ranges::equal, many pods at a time.
+bool AreEqual(std::span<const PodId> one, std::span<const PodId> other) {
+  return one.size() == other.size() &&
+         (one.empty() || std::memcmp(one.data(), other.data(), one.size_bytes()) == 0);
+}
+
 bool AreEqual(const std::vector<Move>& one, const std::vector<Move>& other) {
   return std::ranges::equal(
       one, other, [](const Move& a, const Move& b) { return a.pod == b.pod && a.to == b.to; });
@@ -139,23 +152,23 @@ class PlanCertificates::Checker {
   };
   // A pod that the plan puts on a node.
   struct Arrival {
-    NodeId from;     // kNoNode: it is pending.
-    uint32_t index;  // Its place among the moves of `from`, or among the packed pods.
+    NodeId from;  // kNoNode: it is pending.
     PodId pod;
+    PodShapeId shape;  // The pod's shape when it was added.
   };
   struct Arrivals {
-    std::vector<Arrival> pods;
+    std::vector<Arrival> pods;  // In no order.
+    SlowCluster::Sum sum;       // What they take together.
     uint64_t changed_at = 0;
-    std::optional<NodeId> erased;  // The node whose pods were erased last, with none added since.
   };
   struct Charge {
     PdbId pdb;
     int32_t pods;
   };
   struct Certificate {
-    uint64_t checked_at = 0;  // 0: there is no certificate.
-    size_t position = 0;      // In the plan of the last check.
-    RemovableNode removal;
+    uint64_t checked_at = 0;      // 0: there is no certificate.
+    size_t position = 0;          // In the plan of the last check.
+    RemovableNode removal;        // Its moves are those that the arrivals contain.
     std::vector<PdbId> needs;     // Each must have 1 disruption left.
     std::vector<Charge> charges;  // What the moves take from budgets.
     bool terminating = false;     // A pod of the node is being deleted.
@@ -173,10 +186,11 @@ class PlanCertificates::Checker {
   Certificate& CertificateOf(NodeId node) { return certificates_[Index(node)]; }
   [[nodiscard]] bool IsSame(const Certificate& held, const RemovableNode& removal) const;
   void Place(const Plan& plan);
-  void Release(Certificate& certificate);
   void ReleaseStale(const Plan& plan);
-  void Erase(std::span<const Move> moves, NodeId from);
-  void Add(std::span<const Move> moves, NodeId from);
+  void Release(Certificate& certificate, const RemovableNode& removal);
+  void Update(NodeId from, std::span<const Move> before, std::span<const Move> now);
+  void Erase(NodeId from, const Move& move);
+  void Add(NodeId from, const Move& move);
   absl::Status CheckPacking(const Plan& plan);
   absl::Status CheckMove(PodId pod, NodeId to);
   absl::Status CheckRemoval(const RemovableNode& removal, size_t position);
@@ -184,6 +198,7 @@ class PlanCertificates::Checker {
   void NoteCharges(Certificate& certificate);
   absl::Status CheckPlaces() const;
   absl::Status CheckRoom(CertifiedPart& part);
+  [[nodiscard]] bool HasRoom(NodeId node, std::string& why);
   [[nodiscard]] size_t PositionOf(const Arrival& arrival) const;
 
   absl::Status ReplayTopology(const Plan& plan, CertifiedPart& part);
@@ -224,6 +239,8 @@ class PlanCertificates::Checker {
   std::vector<Arrivals> arrivals_;         // By NodeId.
   std::vector<Certificate> certificates_;  // By NodeId.
   std::vector<uint32_t> position_;         // By NodeId: in the plan; or kNotRemoved.
+  std::vector<uint64_t> logged_at_;        // By PodId: the last check for which the log named it.
+  std::vector<NodeId> comes_to_;           // By PodId; kNoNode outside Update.
   std::vector<Move> packed_;
   std::vector<NodeId> removed_;  // The nodes of the last plan.
   std::vector<PodId> pods_;      // For CheckRemoval.
@@ -250,7 +267,9 @@ PlanCertificates::Checker::Checker(const ClusterSnapshot& snapshot, const NodeGr
       rows_(catalog_->nodes()),
       arrivals_(catalog_->nodes()),
       certificates_(catalog_->nodes()),
-      position_(catalog_->nodes(), kNotRemoved) {
+      position_(catalog_->nodes(), kNotRemoved),
+      logged_at_(catalog_->pods()),
+      comes_to_(catalog_->pods(), kNoNode) {
   cluster_.Follow(*catalog_, now_s_);  // Drops what only Add and BeginRemoval need.
   KeepFacts(*catalog_);
   for (uint32_t n = 0; n < rows_.size(); ++n) {
@@ -352,9 +371,13 @@ absl::Status PlanCertificates::Checker::Follow(const ClusterSnapshot& snapshot,
 
 // Gives the rows of all pods in the log the number of this check.
 void PlanCertificates::Checker::MarkLogged(const ClusterSnapshot& snapshot) {
+  logged_at_.resize(catalog_->pods());
+  comes_to_.resize(catalog_->pods(), kNoNode);
   const PodChangeLog& log = catalog_->pod_changes();
   for (uint64_t c = pods_seen_ - log.forgotten; c < log.changes.size(); ++c) {
-    const NodeId node = snapshot.NodeOf(log.changes[c].id);
+    const PodId pod = log.changes[c].id;
+    logged_at_[Index(pod)] = check_;
+    const NodeId node = snapshot.NodeOf(pod);
     if (node != kNoNode) rows_[Index(node)].changed_at = check_;
   }
   pods_seen_ = log.end();
@@ -364,7 +387,7 @@ void PlanCertificates::Checker::FollowRow(const ClusterSnapshot& snapshot, NodeI
   if (!snapshot.Contains(node)) return;
   Row& row = rows_[Index(node)];
   const std::span<const PodId> pods = snapshot.PodsOn(node);
-  if (row.changed_at != check_ && std::ranges::equal(pods, cluster_.PodsOn(node))) return;
+  if (row.changed_at != check_ && AreEqual(pods, cluster_.PodsOn(node))) return;
   cluster_.SetPods(node, row.shapes, pods);
   row.changed_at = check_;
   row.shapes.clear();
@@ -392,7 +415,7 @@ absl::StatusOr<CertifiedPart> PlanCertificates::Checker::Run(const Plan& plan) {
     const NodeId node = plan.remove[i].node;
     Certificate& certificate = CertificateOf(node);
     if (certificate.checked_at > 0 && arrivals_[Index(node)].changed_at > certificate.checked_at) {
-      Release(certificate);
+      Release(certificate, plan.remove[i]);
     }
     if (certificate.checked_at > 0) {
       certificate.position = i;
@@ -435,10 +458,13 @@ bool PlanCertificates::Checker::IsSame(const Certificate& held,
 }
 
 // Drops certificates of nodes that stay, of removals that differ, and of removals that come before
-// one that they came after.
+// one that they came after.  Afterwards the arrivals are those of the plan.
 void PlanCertificates::Checker::ReleaseStale(const Plan& plan) {
   for (const NodeId node : removed_) {
-    if (position_[Index(node)] == kNotRemoved) Release(CertificateOf(node));
+    if (position_[Index(node)] != kNotRemoved) continue;
+    Certificate& certificate = CertificateOf(node);
+    Update(node, certificate.removal.moves, {});
+    certificate = Certificate();
   }
   removed_.clear();
   std::optional<size_t> last;
@@ -447,35 +473,57 @@ void PlanCertificates::Checker::ReleaseStale(const Plan& plan) {
     Certificate& certificate = CertificateOf(removal.node);
     if (IsSame(certificate, removal) && (!last || certificate.position > *last)) {
       last = certificate.position;
-    } else {
-      Release(certificate);
+      continue;
     }
+    Release(certificate, removal);
   }
 }
 
-void PlanCertificates::Checker::Release(Certificate& certificate) {
-  if (certificate.checked_at == 0) return;
-  Erase(certificate.removal.moves, certificate.removal.node);
-  certificate = Certificate();
+// Drops the certificate; the removal is now that of the plan.
+void PlanCertificates::Checker::Release(Certificate& certificate, const RemovableNode& removal) {
+  Update(removal.node, certificate.removal.moves, removal.moves);
+  certificate.checked_at = 0;
+  certificate.removal = removal;
 }
 
-void PlanCertificates::Checker::Erase(std::span<const Move> moves, NodeId from) {
-  for (const Move& move : moves) {
+// Changes the arrivals from those of the moves `before` to those of the moves `now`.  If a pod
+// moves twice, which is refused, only one of its moves is added.
+void PlanCertificates::Checker::Update(NodeId from, std::span<const Move> before,
+                                       std::span<const Move> now) {
+  for (const auto& [pod, to] : now) comes_to_[Index(pod)] = to;
+  for (const Move& move : before) {
+    NodeId& to = comes_to_[Index(move.pod)];
+    if (to != move.to || logged_at_[Index(move.pod)] == check_) {
+      Erase(from, move);
+      continue;
+    }
+    to = kNoNode;  // The same move.
     Arrivals& arrivals = arrivals_[Index(move.to)];
-    if (arrivals.erased == from) continue;  // Several moves of a node have the same destination.
-    arrivals.erased = from;
-    std::erase_if(arrivals.pods, [&](const Arrival& arrival) { return arrival.from == from; });
-    arrivals.changed_at = check_;
+    if (arrivals.sum.not_plain > 0) arrivals.changed_at = check_;
+  }
+  for (const Move& move : now) {
+    if (std::exchange(comes_to_[Index(move.pod)], kNoNode) != kNoNode) Add(from, move);
   }
 }
 
-void PlanCertificates::Checker::Add(std::span<const Move> moves, NodeId from) {
-  for (uint32_t m = 0; m < moves.size(); ++m) {
-    Arrivals& arrivals = arrivals_[Index(moves[m].to)];
-    arrivals.pods.push_back({.from = from, .index = m, .pod = moves[m].pod});
-    arrivals.changed_at = check_;
-    arrivals.erased.reset();
-  }
+void PlanCertificates::Checker::Erase(NodeId from, const Move& move) {
+  Arrivals& arrivals = arrivals_[Index(move.to)];
+  const auto it = std::ranges::find_if(arrivals.pods, [&](const Arrival& arrival) {
+    return arrival.pod == move.pod && arrival.from == from;
+  });
+  EBB_CHECK(it != arrivals.pods.end());
+  cluster_.AddTo(arrivals.sum, it->shape, -1);
+  *it = arrivals.pods.back();
+  arrivals.pods.pop_back();
+  arrivals.changed_at = check_;
+}
+
+void PlanCertificates::Checker::Add(NodeId from, const Move& move) {
+  Arrivals& arrivals = arrivals_[Index(move.to)];
+  const PodShapeId shape = catalog_->shape_id(move.pod);
+  arrivals.pods.push_back({.from = from, .pod = move.pod, .shape = shape});
+  cluster_.AddTo(arrivals.sum, shape, +1);
+  arrivals.changed_at = check_;
 }
 
 // --- Checks ------------------------------------------------------------------------------
@@ -491,7 +539,7 @@ absl::Status PlanCertificates::Checker::CheckMove(PodId pod, NodeId to) {
 
 // Pending pods are few, so they are checked each time.
 absl::Status PlanCertificates::Checker::CheckPacking(const Plan& plan) {
-  Erase(packed_, kNoNode);
+  Update(kNoNode, packed_, plan.packed);
   packed_ = plan.packed;
   const absl::flat_hash_set<PodId> pending(input_->pending.begin(), input_->pending.end());
   absl::flat_hash_set<PodId> packed;
@@ -506,7 +554,6 @@ absl::Status PlanCertificates::Checker::CheckPacking(const Plan& plan) {
     if (absl::Status s = CheckMove(pod, to); !s.ok()) return s;
   }
   if (absl::Status s = rules_.CheckOrder(plan.packed); !s.ok()) return s;
-  Add(packed_, kNoNode);
   const size_t must_fit = std::min(input_->must_fit, input_->pending.size());
   for (const PodId pod : input_->pending.first(must_fit)) {
     if (!packed.contains(pod) && !plan.remove.empty()) {
@@ -528,15 +575,18 @@ absl::Status PlanCertificates::Checker::CheckRemoval(const RemovableNode& remova
   }
   if (absl::Status s = rules_.CheckEligible(node, pods_); !s.ok()) return s;
   for (const Arrival& arrival : came) {
-    if (arrival.from != kNoNode) pods_.push_back(arrival.pod);
+    if (arrival.from != kNoNode && PositionOf(arrival) <= position) pods_.push_back(arrival.pod);
   }
+  const std::span<const PodId> guests = std::span(pods_).subspan(cluster_.PodsOn(node).size());
 
-  Certificate certificate;
+  Certificate& certificate = CertificateOf(node);
+  certificate.needs.clear();
+  certificate.charges.clear();
+  certificate.terminating = certificate.unalike = certificate.depends = false;
   absl::Status pods = rules_.CheckPods(
       removal, pods_,
       [&](PodId pod) {
-        return cluster_.NodeOf(pod) == node ||
-               std::ranges::find(came, pod, &Arrival::pod) != came.end();
+        return cluster_.NodeOf(pod) == node || std::ranges::find(guests, pod) != guests.end();
       },
       [&](NodeId to) {
         return cluster_.Contains(to) &&
@@ -554,11 +604,9 @@ absl::Status PlanCertificates::Checker::CheckRemoval(const RemovableNode& remova
   }
   certificate.checked_at = check_;
   certificate.position = position;
-  certificate.removal = removal;
+  certificate.removal.risky = removal.risky;
   NotePods(pods_, certificate);
   NoteCharges(certificate);
-  CertificateOf(node) = std::move(certificate);
-  Add(removal.moves, node);
   return absl::OkStatus();
 }
 
@@ -622,24 +670,40 @@ absl::Status PlanCertificates::Checker::CheckPlaces() const {
 }
 
 absl::Status PlanCertificates::Checker::CheckRoom(CertifiedPart& part) {
-  std::vector<PodId> pods;
+  std::string why;
   for (uint32_t n = 0; n < arrivals_.size(); ++n) {
-    std::vector<Arrival>& came = arrivals_[n].pods;
-    if (came.empty() || (rows_[n].changed_at != check_ && arrivals_[n].changed_at != check_)) {
+    const Arrivals& came = arrivals_[n];
+    if (came.pods.empty() || (rows_[n].changed_at != check_ && came.changed_at != check_)) {
       continue;
     }
     ++part.destinations;
-    const auto place = [&](const Arrival& arrival) {
-      return std::pair(PositionOf(arrival), arrival.index);
-    };
-    if (!std::ranges::is_sorted(came, {}, place)) std::ranges::sort(came, {}, place);
-    pods.clear();
-    for (const Arrival& arrival : came) pods.push_back(arrival.pod);
-    if (const std::string why = cluster_.WhyNotByRoom(pods, NodeId{n}); !why.empty()) {
+    if (!HasRoom(NodeId{n}, why)) {
       return RefusePlan("pods do not fit on ", rules_.Name(NodeId{n}), ": ", why);
     }
   }
   return absl::OkStatus();
+}
+
+// Whether the arrivals find room on the node; if not, `why`.
+bool PlanCertificates::Checker::HasRoom(NodeId node, std::string& why) {
+  const Arrivals& came = arrivals_[Index(node)];
+  if (came.sum.not_plain == 0 && cluster_.HasRoomFor(came.sum, node)) return true;
+  using Place = std::pair<size_t, size_t>;  // In the plan, and among the moves of a removal.
+  std::vector<std::pair<Place, PodId>> pods;
+  pods.reserve(came.pods.size());
+  for (const Arrival& arrival : came.pods) {
+    const std::vector<Move>& moves =
+        arrival.from == kNoNode ? packed_ : CertificateOf(arrival.from).removal.moves;
+    const auto move = std::ranges::find(moves, arrival.pod, &Move::pod);
+    const auto index = static_cast<size_t>(move - moves.begin());
+    pods.push_back({{PositionOf(arrival), index}, arrival.pod});
+  }
+  std::ranges::sort(pods);
+  std::vector<PodId> in_order;
+  in_order.reserve(pods.size());
+  for (const auto& [place, pod] : pods) in_order.push_back(pod);
+  why = cluster_.WhyNotByRoom(in_order, node);
+  return why.empty();
 }
 
 // --- Spreading and affinity ----------------------------------------------------------------

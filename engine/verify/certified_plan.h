@@ -20,8 +20,9 @@
 // certificate that holds is checked again.
 //
 // What a removal does to other nodes is not part of its certificate.  Each check looks at
-//   - room: only destinations whose row or arriving pods have changed.  The pods that come to a
-//     node are charged one after the other, in the order of the plan;
+//   - room: only destinations whose row or arriving pods have changed.  What the arriving pods take
+//     together is kept as a sum.  Where their order may matter, they are charged one after the
+//     other, in the order of the plan;
 //   - spreading and affinity: if pods move that depend on them, the moves of all counted pods are
 //     replayed, in the order of the plan, over kept counts;
 //   - budgets: replayed over the charges that each certificate has stored;
@@ -36,9 +37,10 @@
 // controllers have other numbers, the rules judge each shape again; only removals with a pod of a
 // shape that is judged differently are checked again.
 //
-// Cost:      Check is O(pods) to compare the rows with the cluster, a few instructions each;
-//            O(nodes + budgets + moves) for what is compared and replayed; and what Verify costs,
-//            for removals and destinations that are checked again.  Certify costs about as much as
+// Cost:      Check is O(pods + moves) to compare the rows and the moves with those of the last
+//            check, many at a time; O(nodes + budgets + charges) for what is compared and replayed;
+//            O(pods of their nodes) for removals that are checked again; O(1) for each pod that
+//            comes or no longer comes to a destination.  Certify costs about as much as
 //            Verify.  Memory: about that of the pods and moves, twice.
 // Threads:   not thread-safe.
 // Ownership: borrows nothing between calls.

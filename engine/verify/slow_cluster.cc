@@ -60,6 +60,11 @@ SlowCluster::Needs SlowCluster::NeedsOf(const PodShape& shape) const {
     if (Index(resource) < kFixedResources) needs.charge[Index(resource)] = amount;
     needs.rare |= Index(resource) >= kFixedResources;
   }
+  needs.plain = !needs.rare;
+  for (uint32_t r = 0; r < kFixedResources; ++r) {
+    if (ResourceId{r} == kPods) continue;
+    needs.plain &= needs.fit[r] == needs.charge[r] && needs.charge[r] >= 0;
+  }
   const Constraints& constraints = catalog_->constraints(shape.constraints);
   needs.selective = !constraints.node_selector.empty() || constraints.has_node_affinity ||
                     shape.needs_restart_all_containers ||
@@ -220,17 +225,31 @@ void SlowCluster::SetPods(NodeId node, std::span<const PodShapeId> were,
                           std::span<const PodId> pods) {
   std::vector<PodId>& held = pods_on_[Index(node)];
   EBB_CHECK(held.size() == were.size());
+  std::optional<Load>& load = loads_[Index(node)];
+  const auto change = [&](PodShapeId shape, int sign) {
+    Count(shape, node, sign);
+    if (!load) return;
+    if (needs_[Index(shape)].rare) return load.reset();
+    for (size_t r = 0; r < kFixedResources; ++r) {
+      load->left[r] -= sign * needs_[Index(shape)].charge[r];
+    }
+  };
+  const auto is_same = [&](size_t i) {
+    return i < held.size() && i < pods.size() && held[i] == pods[i] &&
+           were[i] == catalog_->shape_id(pods[i]);
+  };
   for (size_t i = 0; i < held.size(); ++i) {
-    Count(were[i], node, -1);
+    if (is_same(i)) continue;
+    change(were[i], -1);
     // The pod may be on another node by now.
     if (NodeOf(held[i]) == node) node_of_[Index(held[i])] = kNoNode;
   }
-  held.assign(pods.begin(), pods.end());
-  for (const PodId pod : held) {
-    Count(catalog_->shape_id(pod), node, +1);
-    node_of_[Index(pod)] = node;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    if (is_same(i)) continue;
+    change(catalog_->shape_id(pods[i]), +1);
+    node_of_[Index(pods[i])] = node;
   }
-  loads_[Index(node)].reset();
+  held.assign(pods.begin(), pods.end());
 }
 
 bool SlowCluster::MayRunAsFarAsUnderstood(PodId pod, NodeId node) {
@@ -390,6 +409,23 @@ std::string SlowCluster::WhyNotByRoom(std::span<const PodId> pods, NodeId node) 
     Charge(pod, load);
   }
   return "";
+}
+
+void SlowCluster::AddTo(Sum& sum, PodShapeId shape, int sign) const {
+  const Needs& needs = needs_[Index(shape)];
+  for (size_t r = 0; r < kFixedResources; ++r) sum.taken[r] += sign * needs.charge[r];
+  sum.pods += static_cast<size_t>(sign);
+  if (!needs.plain) sum.not_plain += static_cast<size_t>(sign);
+}
+
+bool SlowCluster::HasRoomFor(const Sum& sum, NodeId node) {
+  const Load& load = LoadOf(node);
+  if (static_cast<int64_t>(PodsOn(node).size() + sum.pods) > load.slots) return false;
+  for (uint32_t r = 0; r < kFixedResources; ++r) {
+    // A node may be short of a resource that none of the pods requests.
+    if (ResourceId{r} != kPods && sum.taken[r] > 0 && sum.taken[r] > load.left[r]) return false;
+  }
+  return true;
 }
 
 std::string SlowCluster::WhyNotForRareLoad(const PodShape& shape, NodeId node,

@@ -85,6 +85,19 @@ class SlowCluster {
   // Why one of `pods` finds no room if they come to the node in this order.  Empty: all have room.
   // Cost: O(pods).
   [[nodiscard]] std::string WhyNotByRoom(std::span<const PodId> pods, NodeId node);
+  // What several pods take together.
+  struct Sum {
+    std::array<__int128, kFixedResources> taken{};
+    size_t pods = 0;
+    // How many of them are not plain.  A plain pod is charged what it requests, and requests
+    // only fixed resources.
+    size_t not_plain = 0;
+  };
+  // Adds a pod of the shape to the sum (+1), or subtracts it (-1).
+  void AddTo(Sum& sum, PodShapeId shape, int sign) const;
+  // Whether pods with this sum find room on the node, in any order.  If they do not, then in no
+  // order.  REQUIRES: all of them are plain.
+  [[nodiscard]] bool HasRoomFor(const Sum& sum, NodeId node);
   // Whether it matters to the pod which pods are on which nodes: spreading and affinity.
   [[nodiscard]] bool DependsOnOthers(PodId pod);
   // Fills the tallies that WhyNotByOthers reads.  Cost: as the first use of its terms.
@@ -147,7 +160,8 @@ class SlowCluster {
   struct Needs {
     std::array<int64_t, kFixedResources> fit{};
     std::array<int64_t, kFixedResources> charge{};
-    bool rare = false;  // Requests other resources or host ports.
+    bool rare = false;   // Requests other resources or host ports.
+    bool plain = false;  // As in Sum.
     // Has a node selector, node affinity or required features, so that not every open node will do.
     bool selective = false;
     bool storage = false;
