@@ -70,7 +70,7 @@ class Answer:
         return Table(name, _native.answer_table(name, self._json))
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._json == self._json
+        return isinstance(other, Answer) and type(self) is type(other) and bool(self._json == other._json)
 
     def __hash__(self) -> int:
         return hash(self._json)
@@ -120,7 +120,7 @@ class Plan(Answer):
     @property
     def interrupted(self) -> bool:
         """Ctrl-C ended the search: this is the best plan that it had."""
-        return self.summary.get("search", {}).get("ended") == "interrupted"
+        return bool(self.summary.get("search", {}).get("ended") == "interrupted")
 
     @cached_property
     def plan(self) -> Table:

@@ -120,17 +120,17 @@ class Cluster:
         reply, _ = self._ask(_native.PLAN, {}, question, may_end=question.search)
         return Plan(reply)
 
-    def explain(self, *nodes: str, remedies: bool = False, **options: Unpack[Options]) -> Explanation:
-        """Why these nodes stay or go, pod by pod.  remedies: also which single changes let them go.
+    def explain(self, *names: str, remedies: bool = False, **options: Unpack[Options]) -> Explanation:
+        """Why nodes stay or go, pod by pod.  remedies: also which single changes let them go.
 
         Errors: also NotFoundError.
         """
-        if not nodes:
-            raise OptionError("nodes: names none", field="nodes")
-        for node in nodes:
-            if not isinstance(node, str):
-                raise OptionError(f"nodes: {node!r} is not a text", field="nodes")
-        call = {"nodes": list(nodes), "remedies": bool(remedies)}
+        if not names:
+            raise OptionError("names: no node is named", field="names")
+        for name in names:
+            if not isinstance(name, str):
+                raise OptionError(f"names: {name!r} is not a text", field="names")
+        call = {"nodes": list(names), "remedies": bool(remedies)}
         return Explanation(self._ask(_native.EXPLAIN, call, self._read(options))[0])
 
     def blockers(self, *, limit: int = 50, **options: Unpack[Options]) -> Blockers:
