@@ -100,7 +100,7 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
   AddLoadingFlags(command, app);
 }
 
-// Arrow and Parquet are written by the program of the package for Python (python/ebb/_program.py),
+// Arrow and Parquet are written by the program of the package for Python (python/ebb_command),
 // which takes these two words itself.
 CLI::Validator NotInThisProgram() {
   const auto check = [](const std::string& format) -> std::string {
