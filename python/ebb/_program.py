@@ -1,0 +1,5 @@
+"""The command `ebb`, for `python -m ebb`."""
+
+from ebb_command import main
+
+__all__ = ["main"]
