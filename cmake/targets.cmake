@@ -126,10 +126,33 @@ function(ebb_link_statically program)
   get_filename_component(folder "${EBB_STATIC_libabsl_base.a}" DIRECTORY)
   file(GLOB abseil "${folder}/libabsl_*.a")
   list(REMOVE_ITEM libraries "${EBB_STATIC_libabsl_base.a}")
-  list(JOIN libraries " " libraries)
-  list(JOIN abseil " " abseil)
+  ebb_launch_link(${program} some ${abseil} ${libraries})
+endfunction()
+
+# ebb_link_all_statically(<program>): links a program that needs no file beside itself, not even a loader.
+# ./dev release first builds the archives that the distribution lacks, in EBB_STATIC_FOLDER.
+set(EBB_STATIC_FOLDER "${PROJECT_SOURCE_DIR}/build/static" CACHE PATH
+    "Archives of libraries of which the distribution has none (./dev release)")
+function(ebb_link_all_statically program)
+  set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL ON)
+  get_filename_component(folder "${EBB_LIBRARY_grpc}" DIRECTORY)
+  file(GLOB abseil "${folder}/libabsl_*.a")
+  set(libraries grpc++_reflection grpc++ grpc gpr upb address_sorting re2 cares ssl crypto protobuf yaml-cpp
+      xxhash sqlite3 boost_container z)
+  list(TRANSFORM libraries REPLACE "(.+)" "${folder}/lib\\1.a")
+  set(built simdjson hwy fmt prometheus-cpp-core tbb curl)
+  list(TRANSFORM built REPLACE "(.+)" "${EBB_STATIC_FOLDER}/lib/lib\\1.a")
+  ebb_launch_link(${program} all ${abseil} ${libraries} ${built})
+  # A program that is linked statically can still be loaded to an address that an attacker cannot guess.
+  target_link_options(${program} PRIVATE -static-pie -Wl,-z,relro,-z,now
+    "-Wl,-Map=$<TARGET_FILE:${program}>.map")
+endfunction()
+
+# Links the program through link_statically.sh.
+function(ebb_launch_link program which)
+  list(JOIN ARGN " " libraries)
   set_property(TARGET ${program} PROPERTY RULE_LAUNCH_LINK
-    "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh ${abseil} ${libraries} --")
+    "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh ${which} ${libraries} --")
   target_link_options(${program} PRIVATE -Wl,--gc-sections)
   set_property(TARGET ${program} APPEND PROPERTY
     LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh")
