@@ -3,6 +3,8 @@
 #
 # EBB_COMMIT and EBB_COMMIT_TIME say it for sources without a git checkout.
 
+cmake_minimum_required(VERSION 3.25)
+
 set(commit "${EBB_COMMIT}")
 set(time "${EBB_COMMIT_TIME}")
 set(changed false)

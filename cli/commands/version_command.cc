@@ -59,7 +59,7 @@ std::vector<Feature> FeaturesOf(const BuildInfo& build) {
     features.push_back(
         {"http", false,
          fmt::format("{}; sizing policies cannot ask Prometheus, and notices are not sent",
-                     http.status().message())});
+                     std::string(http.status().message()))});
   }
   features.push_back({"systemd", true, "socket activation, readiness and watchdog"});
   features.push_back(
