@@ -170,5 +170,5 @@ function(ebb_launch_link program which)
   # packaging/contents.py reads the map: which libraries are in the program.
   target_link_options(${program} PRIVATE -Wl,--gc-sections "-Wl,-Map=$<TARGET_FILE:${program}>.map")
   set_property(TARGET ${program} APPEND PROPERTY
-    LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh")
+    LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh" ${ARGN})
 endfunction()

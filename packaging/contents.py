@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from urllib.parse import quote
 
 COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.+-]*[A-Za-z0-9+])")
 # "   0x2ec   32   4   /usr/lib/x86_64-linux-gnu/libc.a(libc-start.o):(.note)"
@@ -93,12 +94,12 @@ class Packages:
             version, *files = done.read_text().split()
             if os.path.basename(path) in files:
                 name = done.name.removeprefix("done-")
-                return Part(name, version, f"pkg:deb/debian/{name}@{version}?arch=source", self.relation,
+                return Part(name, version, f"pkg:deb/debian/{name}@{quote(version)}?arch=source", self.relation,
                             [f"{self.built}/src/{name}/debian/copyright"])
         raise Unknown(f"{path}: no built source has this archive")
 
     def debian(self, name, version, architecture, root):
-        return Part(name, version, f"pkg:deb/debian/{name}@{version}?arch={architecture}", self.relation,
+        return Part(name, version, f"pkg:deb/debian/{name}@{quote(version)}?arch={architecture}", self.relation,
                     [f"{root}/usr/share/doc/{name}/copyright"])
 
 
