@@ -11,7 +11,7 @@ failed() { printf 'portable: %s\n' "$*" >&2; exit 1; }
 rm -rf "$root/try"
 mkdir -m 700 "$root/try"
 cp "$program" "$root/try/ebb"
-inside=(env -i chroot "$root")
+inside=(env -i "$(command -v chroot)" "$root")
 if [[ $# -gt 3 ]]; then
   cp "$(command -v "$4")" "$root/try/emulator"
   inside+=(/try/emulator)
