@@ -126,13 +126,14 @@ def escaped(module):
 
 def go_modules(text):
     """Pairs of module and version, from what `go version -m` prints; ebb's own modules are left out."""
-    found = []
+    found, own = [], False
     for line in text.splitlines():
         words = line.split()
-        if words and words[0] == "dep" and not words[1].startswith("ebb/"):
-            found.append((words[1], words[2]))
-        elif words and words[0] == "=>":  # Replaces the module before.
-            raise Unknown(f"{words[1]}: replaces another module")
+        if words and words[0] == "dep":
+            own = words[1].startswith("ebb/")
+            found += [] if own else [(words[1], words[2])]
+        elif words and words[0] == "=>" and not own:  # Replaces the module before.
+            raise Unknown(f"{words[1]}: replaces {found[-1][0]}")
     return found
 
 
@@ -274,8 +275,10 @@ class SelfTest(unittest.TestCase):
 
     def test_go_modules_without_our_own(self):
         text = ("ebb-kube: go1.26.8\n\tpath\tebb/go/kube/cmd/ebb-kube\n\tmod\tebb/go/kube\t(devel)\n"
-                "\tdep\tebb/go/ebb\tv0.0.0\n\tdep\tgithub.com/go-logr/logr\tv1.4.3\th1:CjnDlHq8=\n")
+                "\tdep\tebb/go/ebb\tv0.0.0\n\t=>\t../ebb\t(devel)\t\n\tdep\tgithub.com/go-logr/logr\tv1.4.3\th1:CjnDlHq8=\n")
         self.assertEqual(go_modules(text), [("github.com/go-logr/logr", "v1.4.3")])
+        with self.assertRaisesRegex(Unknown, "replaces github.com/go-logr/logr"):
+            go_modules(text + "\t=>\t../logr\t(devel)\t\n")
         self.assertEqual(escaped("github.com/BurntSushi/toml"), "github.com/!burnt!sushi/toml")
 
     def test_the_document_names_each_part_and_how_it_is_used(self):
