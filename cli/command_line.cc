@@ -158,7 +158,8 @@ void SetAllExamples(CLI::App& app) {
         "--drain-and-delete",
         "and then deletes it"}},
       {{0, "no check failed"}, {1, "a check failed, or no check could run"}, {2, "wrong usage"}});
-  SetExamples(command("version"), {{"ebb version", "`ebb --version` prints its first line"}, {"ebb version -o json", "as data"}});
+  SetExamples(command("version"), {{"ebb version", "`ebb --version` prints its first line"},
+                                   {"ebb version -o json", "as data"}});
   SetExamples(command("help"), {{"ebb help plan", "the same as `ebb plan --help`"},
                                 {"ebb help import openb", "of a command's command"}});
   SetExamples(command("man"),

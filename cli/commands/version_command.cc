@@ -52,9 +52,9 @@ std::vector<Feature> FeaturesOf(const BuildInfo& build) {
   std::vector<Feature> features;
   features.push_back({"grpc", true, fmt::format("gRPC {}", grpc::Version())});
   if (http.ok()) {
-    features.push_back({"http", true,
-                        fmt::format("{}, {}", *http,
-                                    build.portable ? "linked in" : "loaded when it is needed")});
+    features.push_back(
+        {"http", true,
+         fmt::format("{}, {}", *http, build.portable ? "linked in" : "loaded when it is needed")});
   } else {
     features.push_back(
         {"http", false,
@@ -62,10 +62,10 @@ std::vector<Feature> FeaturesOf(const BuildInfo& build) {
                      std::string(http.status().message()))});
   }
   features.push_back({"systemd", true, "socket activation, readiness and watchdog"});
-  features.push_back(
-      {"plugins for host names", !build.portable,
-       build.portable ? "names come from /etc/hosts and DNS, whatever nsswitch.conf says"
-                      : "names come from where nsswitch.conf says"});
+  features.push_back({"plugins for host names", !build.portable,
+                      build.portable
+                          ? "names come from /etc/hosts and DNS, whatever nsswitch.conf says"
+                          : "names come from where nsswitch.conf says"});
   return features;
 }
 

@@ -736,7 +736,7 @@ TEST_F(CliTest, TheVersionNamesTheBuildAndItsFeatures) {
   EXPECT_THAT(print(release, "text"), HasSubstr("\ncommit    0123abcd of 2026-01-02T03:04:05Z\n"));
   EXPECT_THAT(print(release, "text"), HasSubstr("linked statically"));
   EXPECT_THAT(print(release, "text"), HasSubstr("\nlacks     plugins for host names: "));
-  EXPECT_THAT(print({.commit = "0123abcd", .changed = true}, "text"),
+  EXPECT_THAT(print({.commit = "0123abcd", .commit_time = "", .changed = true}, "text"),
               HasSubstr("with changes that are not in it"));
   EXPECT_THAT(print({}, "text"), HasSubstr("\ncommit    unknown"));
   EXPECT_THAT(print({}, "text"), HasSubstr("\nhas       plugins for host names: "));
