@@ -4,7 +4,7 @@
 usage: growth.py EBB [--bench EBB_BENCH] [--kinds K,...] [--sizes N,...] [--runs N] [--only REGEX] [--json FILE]
 
 `./dev bench growth` builds both programs and calls this one.  Each command runs over `ebb gen KIND --seed 1
---nodes N`, one after the other, and costs the CPU time of its process, user and system, beyond that of `ebb version`:
+--nodes N`, one after the other, and costs the CPU time of its process, user and system, beyond that of `ebb --version`:
 the best of --runs.  The cost of a change is the median CPU time that ebb_bench reports.  The exponent is the slope of
 the least squares line through the logarithms of sizes and costs: 1 means that twice the cluster costs twice as much.
 Exponents above 1.1 are marked.  Costs below 5 ms (1 us for a change) do not count.
@@ -159,7 +159,7 @@ def head(sizes):
 def measure(options):
     """Yields a row for each command and each change, as soon as it is measured."""
     wanted = re.compile(options.only)
-    start = min(cpu_of([options.ebb, "version"], os.devnull) for _ in range(options.runs))
+    start = min(cpu_of([options.ebb, "--version"], os.devnull) for _ in range(options.runs))
     for kind in options.kinds:
         costs = {}
         for size in options.sizes:

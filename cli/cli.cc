@@ -285,7 +285,7 @@ int Completion(const CommandLine& line, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
-           std::ostream& err) {
+           std::ostream& err, const BuildInfo& build) {
   CommandLine line;
   if (argc > 1) line.AddAutoscalerFlags(argv[1]);
   CLI::App& app = *line.app;
@@ -335,8 +335,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   if (command == "help") return Help(line, out, err);
   if (command == "man") return Man(line, out, err);
   if (command == "completion") return Completion(line, out, err);
-  out << "ebb " << kVersion << "\n";  // Declared last.
-  return 0;
+  return line.version.Run(build, out);  // Declared last.
 }
 
 }  // namespace ebb

@@ -158,7 +158,8 @@ void SetAllExamples(CLI::App& app) {
         "--drain-and-delete",
         "and then deletes it"}},
       {{0, "no check failed"}, {1, "a check failed, or no check could run"}, {2, "wrong usage"}});
-  SetExamples(command("version"), {{"ebb version", "also `ebb --version`"}});
+  SetExamples(command("version"), {{"ebb version", "`ebb --version` prints its first line"},
+                                   {"ebb version -o json", "as data"}});
   SetExamples(command("help"), {{"ebb help plan", "the same as `ebb plan --help`"},
                                 {"ebb help import openb", "of a command's command"}});
   SetExamples(command("man"),
@@ -202,7 +203,7 @@ CommandLine::CommandLine()
   run.AddTo(
       *app->add_subcommand("run", "Run the loop: on a live cluster, a simulated one, or a dump"));
   conformance.AddTo(*app->add_subcommand("conformance", "Test an actuator plugin"));
-  app->add_subcommand("version", "Print the version");
+  version.AddTo(*app->add_subcommand("version", "Print the version, the build and its features"));
   CLI::App* const help = app->add_subcommand("help", "Tell what a command does and takes");
   CLI::App* const man = app->add_subcommand("man", "Print a man page, as roff");
   CLI::App* const completion =

@@ -20,6 +20,7 @@
 #include "cli/commands/plan_command.h"
 #include "cli/commands/serve_command.h"
 #include "cli/commands/snapshot_commands.h"
+#include "cli/commands/version_command.h"
 #include "cli/policies/policy_command.h"
 #include "cli/rounds/round_command.h"
 #include "cli/rounds/run_command.h"
@@ -55,6 +56,7 @@ struct CommandLine {
   ServeCommand serve;
   RunCommand run;
   ConformanceCommand conformance;
+  VersionCommand version;
   std::vector<std::string> help_of;  // The words of a command: {"import", "openb"}.
   std::vector<std::string> man_of;
   std::string man_folder;     // Where all pages are written; "": one page is printed.

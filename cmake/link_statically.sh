@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# link_statically.sh LIBRARY... -- LINK COMMAND: runs the command with LIBRARY... in place of the shared
-# libraries of gRPC, protobuf and Abseil.  CMake knows these libraries only as shared ones
-# (ebb_link_statically in targets.cmake).
+# link_statically.sh some|all LIBRARY... -- LINK COMMAND: runs the command with the archives LIBRARY... in
+# place of the shared libraries of gRPC, protobuf and Abseil (some), or of all shared libraries (all).
+# CMake knows these libraries only as shared ones (ebb_link_statically in targets.cmake).
 set -euo pipefail
+which=$1
+shift
 libraries=()
 while [[ $1 != -- ]]; do
   libraries+=("$1")
@@ -11,8 +13,9 @@ done
 shift
 command=()
 for word in "$@"; do
-  case $word in
-    */libgrpc*.so* | */libgpr.so* | */libprotobuf.so* | */libabsl_*.so*) ;;
+  case $which:$word in
+    *:*/libgrpc*.so* | *:*/libgpr.so* | *:*/libprotobuf.so* | *:*/libabsl_*.so*) ;;
+    all:*/lib*.so | all:*/lib*.so.*) ;;
     *) command+=("$word") ;;
   esac
 done

@@ -45,7 +45,6 @@ endif()
 # The program: its daemon, its loops and its commands.
 find_package(CLI11 CONFIG REQUIRED)
 ebb_require_version(CLI11 "${CLI11_VERSION}" 2.1)
-pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd>=252)
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.88)
 
 # Without gRPC's own CMake files, which also need its programs, and a cross build does not have these.

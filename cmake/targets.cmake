@@ -1,14 +1,16 @@
 # The functions that the folders' CMakeLists.txt call.
 
-# ebb_library(<name> [MEASURED] [FOLDERS folder...] LINK target...)
+# ebb_library(<name> [MEASURED] [SMALL] [FOLDERS folder...] LINK target...)
 #
 # Makes ebb_<name> from the *.cc of the current folder and of FOLDERS below it, and ebb_<name>_wire from
 # its wire/*.proto.  <name> is the last part of the folder's path.  A folder without sources makes an
 # interface library, so that the tree configures while it grows.  MEASURED: benchmarks time the library.
 # g++ inlines less in a unit that it considers large (verification became up to 14% slower,
 # repelling:5000).  So for MEASURED libraries the files that are compiled as one count as a small unit.
+# SMALL: the library runs once for each command, or waits for other programs, so that release builds
+# optimize it less (-O2); -O3 would make the program 0.5 MB larger.
 function(ebb_library name)
-  cmake_parse_arguments(arg "MEASURED" "" "FOLDERS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "MEASURED;SMALL" "" "FOLDERS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   foreach(folder IN LISTS arg_FOLDERS)
     file(GLOB more CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
@@ -30,6 +32,9 @@ function(ebb_library name)
     endif()
     if(arg_MEASURED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(ebb_${name} PRIVATE --param=large-unit-insns=1000000)
+    endif()
+    if(arg_SMALL)
+      target_compile_options(ebb_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
     endif()
   else()
     add_library(ebb_${name} INTERFACE)
@@ -88,6 +93,7 @@ function(ebb_grpc_library name library proto)
   add_library(ebb_${name}_grpc STATIC "${out}/${base}.cc")
   target_include_directories(ebb_${name}_grpc SYSTEM PUBLIC "${out}")
   target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${library}_wire ebb_grpc)
+  target_compile_options(ebb_${name}_grpc PRIVATE $<$<CONFIG:Release>:-O2>)  # As SMALL libraries.
 endfunction()
 
 # ebb_executable(<name> SOURCES file... LINK target...): a program at the top of
@@ -126,11 +132,43 @@ function(ebb_link_statically program)
   get_filename_component(folder "${EBB_STATIC_libabsl_base.a}" DIRECTORY)
   file(GLOB abseil "${folder}/libabsl_*.a")
   list(REMOVE_ITEM libraries "${EBB_STATIC_libabsl_base.a}")
-  list(JOIN libraries " " libraries)
-  list(JOIN abseil " " abseil)
+  ebb_launch_link(${program} some ${abseil} ${libraries})
+endfunction()
+
+# ebb_link_all_statically(<program>): links a program that needs no file beside itself, not even a loader.
+# ./dev release first builds the archives that the distribution lacks, in EBB_STATIC_FOLDER.
+set(folder "${PROJECT_SOURCE_DIR}/build/static")
+if(CMAKE_CROSSCOMPILING)
+  string(APPEND folder "-arm64")
+endif()
+set(EBB_STATIC_FOLDER "${folder}" CACHE PATH
+    "Archives of libraries of which the distribution has none (./dev release)")
+function(ebb_link_all_statically program)
+  set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL ON)
+  get_filename_component(folder "${EBB_LIBRARY_grpc}" DIRECTORY)
+  file(GLOB abseil "${folder}/libabsl_*.a")
+  set(libraries grpc++_reflection grpc++ grpc gpr upb address_sorting re2 cares ssl crypto protobuf yaml-cpp
+      xxhash sqlite3 boost_container z)
+  list(TRANSFORM libraries REPLACE "(.+)" "${folder}/lib\\1.a")
+  set(built simdjson hwy fmt prometheus-cpp-core tbb curl)
+  list(TRANSFORM built REPLACE "(.+)" "${EBB_STATIC_FOLDER}/lib/lib\\1.a")
+  ebb_launch_link(${program} all ${abseil} ${libraries} ${built})
+  # A program that is linked statically can still be loaded to an address that an attacker cannot guess.
+  # No build id: it would depend on the debug information, which has the paths of the machine.
+  target_link_options(${program} PRIVATE -static-pie -Wl,-z,relro,-z,now,-z,pack-relative-relocs,--build-id=none)
+  if(CMAKE_CROSSCOMPILING AND EBB_MOLD)  # Otherwise the cross compiler does not find mold.
+    cmake_path(GET EBB_MOLD PARENT_PATH bin)
+    target_link_options(${program} PRIVATE "-B${bin}/../libexec/mold")
+  endif()
+endfunction()
+
+# Links the program through link_statically.sh.
+function(ebb_launch_link program which)
+  list(JOIN ARGN " " libraries)
   set_property(TARGET ${program} PROPERTY RULE_LAUNCH_LINK
-    "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh ${abseil} ${libraries} --")
-  target_link_options(${program} PRIVATE -Wl,--gc-sections)
+    "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh ${which} ${libraries} --")
+  # packaging/contents.py reads the map: which libraries are in the program.
+  target_link_options(${program} PRIVATE -Wl,--gc-sections "-Wl,-Map=$<TARGET_FILE:${program}>.map")
   set_property(TARGET ${program} APPEND PROPERTY
-    LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh")
+    LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/link_statically.sh" ${ARGN})
 endfunction()

@@ -5,13 +5,10 @@ set -euo pipefail
 program=$1 root=$2
 install -D -m 0755 "$program" "$root/usr/bin/ebb"
 strip "$root/usr/bin/ebb"
-# Libraries that the program loads when it needs them (platform/loaded_library.h): ldd does not show them.
-loaded=()
-for name in libcurl.so.4 libsystemd.so.0; do
-  loaded+=("$(PATH=$PATH:/sbin ldconfig -p | sed -n "s/^[[:space:]]*$name .* => //p" | head -n 1)")
-done
+# The program loads libcurl when it needs it (platform/loaded_library.h): ldd does not show it.
+loaded=$(PATH=$PATH:/sbin ldconfig -p | sed -n "s/^[[:space:]]*libcurl.so.4 .* => //p" | head -n 1)
 # "libx.so => /lib/libx.so (0x...)" and the loader, "/lib64/ld-linux-x86-64.so.2 (0x...)".
-{ printf '%s (loaded)\n' "${loaded[@]}"; ldd "$program" "${loaded[@]}"; } |
+{ printf '%s (loaded)\n' "$loaded"; ldd "$program" "$loaded"; } |
   sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | sort -u |
   while read -r library; do
     install -D -m 0755 "$(readlink -f "$library")" "$root$library"

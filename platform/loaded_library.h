@@ -5,7 +5,9 @@
 //   auto library = LoadedLibrary::Load("libcurl.so.4");
 //   const auto init = library->Function<decltype(&curl_easy_init)>("curl_easy_init");
 //
-// packaging/ lists these libraries by name, because no tool finds them in the program.
+// packaging/ lists these libraries by name, because no tool finds them in the program.  A program
+// that is linked statically loads nothing: tools/linked_library.cc then defines this class, and
+// "loads" the libraries that are linked into the program.
 //
 // Ownership: the library stays loaded until the process ends.
 // Errors:    Internal, with the loader's message, which names the file.

@@ -1,53 +1,87 @@
 #include "platform/service_manager.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
-#include <systemd/sd-daemon.h>
+#include <sys/un.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <array>
+#include <charconv>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <system_error>
 
-#include "platform/loaded_library.h"
+#include "base/unique_fd.h"
 
 namespace ebb {
+namespace {
 
-absl::StatusOr<ServiceManager> ServiceManager::Connect() {
-  static constexpr auto kSetBySystemd =
-      std::to_array<const char*>({"LISTEN_FDS", "NOTIFY_SOCKET", "WATCHDOG_USEC"});
+constexpr int kFirstInherited = 3;  // SD_LISTEN_FDS_START.
+
+std::optional<int64_t> WholeNumberIn(const char* variable) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr) return std::nullopt;
+  const std::string_view text = value;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return -1;
+  return number;
+}
+
+bool IsThisProcess(int64_t pid) { return pid == static_cast<int64_t>(getpid()); }
+
+int SocketOption(int fd, int option) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+}  // namespace
+
+ServiceManager ServiceManager::Connect() {
   ServiceManager manager;
-  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
-  if (std::ranges::none_of(kSetBySystemd, is_set)) return manager;
-  absl::StatusOr<LoadedLibrary> library = LoadedLibrary::Load("libsystemd.so.0");
-  if (!library.ok()) return library.status();
-  manager.listen_fds_ = library->Function<decltype(&::sd_listen_fds)>("sd_listen_fds");
-  manager.is_socket_unix_ = library->Function<decltype(&::sd_is_socket_unix)>("sd_is_socket_unix");
-  manager.notify_ = library->Function<decltype(&::sd_notify)>("sd_notify");
-  manager.watchdog_enabled_ =
-      library->Function<decltype(&::sd_watchdog_enabled)>("sd_watchdog_enabled");
-  if (!library->status().ok()) return library->status();
+  // The variables are for the process with this id; a parent may have left them.
+  if (IsThisProcess(WholeNumberIn("LISTEN_PID").value_or(-1))) {
+    manager.sockets_ = WholeNumberIn("LISTEN_FDS").value_or(0);
+  }
+  for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) unsetenv(name);
+  if (const char* const socket = std::getenv("NOTIFY_SOCKET")) manager.notify_socket_ = socket;
+  const std::optional<int64_t> watched = WholeNumberIn("WATCHDOG_PID");
+  const int64_t watchdog_us = WholeNumberIn("WATCHDOG_USEC").value_or(0);
+  if (watchdog_us > 0 && (!watched || IsThisProcess(*watched))) {
+    manager.watchdog_us_ = static_cast<uint64_t>(watchdog_us);
+  }
   return manager;
 }
 
 absl::StatusOr<int> ServiceManager::InheritedSocket() const {
-  if (listen_fds_ == nullptr) return -1;
-  const int count = listen_fds_(/*unset_environment=*/1);
-  if (count == 0) return -1;
-  if (count < 0) return absl::InvalidArgumentError("what systemd hands over cannot be used");
-  if (count > 1) return absl::InvalidArgumentError("systemd hands over more than one socket");
-  if (is_socket_unix_(SD_LISTEN_FDS_START, SOCK_STREAM, 1, nullptr, 0) <= 0) {
+  if (sockets_ == 0) return -1;
+  if (sockets_ < 0) return absl::InvalidArgumentError("what systemd hands over cannot be used");
+  if (sockets_ > 1) return absl::InvalidArgumentError("systemd hands over more than one socket");
+  sockaddr_un address{};
+  socklen_t size = sizeof(address);
+  if (SocketOption(kFirstInherited, SO_TYPE) != SOCK_STREAM ||
+      SocketOption(kFirstInherited, SO_ACCEPTCONN) != 1 ||
+      getsockname(kFirstInherited, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      address.sun_family != AF_UNIX) {
     return absl::InvalidArgumentError("the socket that systemd passes is not a Unix stream socket");
   }
-  return SD_LISTEN_FDS_START;
+  fcntl(kFirstInherited, F_SETFD, FD_CLOEXEC);
+  return kFirstInherited;
 }
 
-void ServiceManager::Notify(const char* state) const {
-  if (notify_ != nullptr) notify_(0, state);
-}
-
-uint64_t ServiceManager::WatchdogUs() const {
-  uint64_t watchdog_us = 0;
-  const bool watches = watchdog_enabled_ != nullptr && watchdog_enabled_(0, &watchdog_us) > 0;
-  return watches ? watchdog_us : 0;
+void ServiceManager::Notify(const std::string& state) const {
+  sockaddr_un address{};
+  if (notify_socket_.empty() || notify_socket_.size() >= sizeof(address.sun_path)) return;
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, notify_socket_.data(), notify_socket_.size());
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // Not a file: an abstract name.
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
+         reinterpret_cast<const sockaddr*>(&address),
+         static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + notify_socket_.size()));
 }
 
 }  // namespace ebb

@@ -73,6 +73,7 @@ int MayGoOn(void* of, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 // The functions of libcurl, without their prefix "curl_".
 struct Curl {
   decltype(&::curl_global_init) global_init;
+  decltype(&::curl_version) version;
   decltype(&::curl_easy_init) easy_init;
   decltype(&::curl_easy_setopt) easy_setopt;
   decltype(&::curl_easy_perform) easy_perform;
@@ -93,6 +94,7 @@ absl::StatusOr<Curl> LoadCurl() {
     function = library->Function<Pointer>(name);
   };
   find("curl_global_init", curl.global_init);
+  find("curl_version", curl.version);
   find("curl_easy_init", curl.easy_init);
   find("curl_easy_setopt", curl.easy_setopt);
   find("curl_easy_perform", curl.easy_perform);
@@ -242,6 +244,12 @@ std::string Escaped(const CurlHandle& curl, const std::string& text) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> HttpLibrary() {
+  const absl::StatusOr<Curl>& curl = LoadedCurl();
+  if (!curl.ok()) return curl.status();
+  return curl->version();
+}
 
 absl::StatusOr<std::string> HttpGet(
     const HttpAddress& address, const std::vector<std::pair<std::string, std::string>>& parameters,

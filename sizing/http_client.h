@@ -33,6 +33,10 @@ inline constexpr size_t kHttpAnswerMiBMax = 64;
 inline constexpr size_t kHttpAnswerBytesMax = kHttpAnswerMiBMax << 20;
 inline constexpr size_t kHttpHeadBytesMax = size_t{64} << 10;
 
+// The version of libcurl and of the libraries that it uses: "libcurl/7.88.1 OpenSSL/3.0.17".
+// Errors: Internal if libcurl cannot be loaded; every request then fails with this error.
+absl::StatusOr<std::string> HttpLibrary();
+
 // The body of the answer.
 absl::StatusOr<std::string> HttpGet(
     const HttpAddress& address, const std::vector<std::pair<std::string, std::string>>& parameters,

@@ -69,6 +69,7 @@
 #include "platform/loaded_library.h"
 #include "platform/lock_file.h"
 #include "platform/output_file.h"
+#include "platform/service_manager.h"
 #include "predicates/topology_asks.h"
 #include "predicates/topology_words.h"
 #include "report/pass_replay.h"
@@ -1065,6 +1066,14 @@ bool LoadCurl() {
   auto library = LoadedLibrary::Load("libcurl.so.4");
   const auto init = library->Function<decltype(&curl_easy_init)>("curl_easy_init");
   return init != nullptr;
+}
+
+// platform/service_manager.h
+int StartUnderSystemd() {
+  ServiceManager systemd = ServiceManager::Connect();
+  const absl::StatusOr<int> socket = systemd.InheritedSocket();
+  systemd.Notify("READY=1");
+  return socket.value_or(-1);
 }
 
 // cli/commands/wall_clock.h

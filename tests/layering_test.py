@@ -73,7 +73,7 @@ FOLDERS = {
     "cli/policies": _COMMANDS,
     "cli/rounds": _COMMANDS | {"cli/commands", "cli/policies"},
     "cli": _COMMANDS | {"cli/commands", "cli/policies", "cli/rounds"},
-    "tools": {"base", "cli", "cli/print"},
+    "tools": {"base", "cli", "cli/print", "platform"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 

@@ -240,9 +240,8 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
   // The daemon's files describe a cluster: only the daemon's user may read them.  Sockets set modes
   // of their own.
   umask(0077);
-  const absl::StatusOr<ServiceManager> systemd = ServiceManager::Connect();
-  if (!systemd.ok()) return Fail(systemd.status(), err);
-  const absl::StatusOr<int> inherited = systemd->InheritedSocket();
+  const ServiceManager systemd = ServiceManager::Connect();
+  const absl::StatusOr<int> inherited = systemd.InheritedSocket();
   if (!inherited.ok()) return Fail(inherited.status(), err);
   if (*inherited < 0 && socket.empty()) {
     PrintMessage("pass --socket PATH", err, "ebb serve");
@@ -264,13 +263,13 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
                                : "serves on unix:" + Printable(socket),
                err);
   err.flush();
-  systemd->Notify("READY=1");
-  const uint64_t watchdog_us = systemd->WatchdogUs();
+  systemd.Notify("READY=1");
+  const uint64_t watchdog_us = systemd.WatchdogUs();
   const std::chrono::microseconds wait(watchdog_us > 0 ? watchdog_us / 3 : 3'600'000'000);
   while (!signals.Wait(wait)) {
-    if (watchdog_us > 0) systemd->Notify("WATCHDOG=1");
+    if (watchdog_us > 0) systemd.Notify("WATCHDOG=1");
   }
-  systemd->Notify("STOPPING=1");
+  systemd.Notify("STOPPING=1");
   PrintMessage("ends", err);
   err.flush();
   signals.LetEnd();

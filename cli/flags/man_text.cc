@@ -182,7 +182,10 @@ constexpr ManText kTexts[] = {
      "It sees the cluster through the plugin alone: that the taints are there, that budgets hold "
      "and that pods are looked at again before a drain, the plugin's own tests must show.",
      {}},
-    {"ebb version", "Prints the version, as ebb --version does.", {}},
+    {"ebb version",
+     "Prints the version as ebb --version does, the commit it was built from, how it was linked, "
+     "and which features work on this machine: \"has\" or \"lacks\".",
+     {}},
     {"ebb help", "Prints what a command does and takes, as its flag --help does.", {}},
     {"ebb man", "Prints the man page of a command, or writes those of all.", {}},
     {"ebb completion",

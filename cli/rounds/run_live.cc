@@ -195,8 +195,7 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
 }
 
 int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream& err) {
-  const absl::StatusOr<ServiceManager> systemd = ServiceManager::Connect();
-  if (!systemd.ok()) return Fail(systemd.status(), err);
+  const ServiceManager systemd = ServiceManager::Connect();
   // Unique: if a plugin has seen the key before, it attributes the calls to another process.
   const std::string session = fmt::format(
       "run-{}-{}", getpid(),
@@ -241,9 +240,9 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
     PrintTurn(flags, turn, err);
     if (parts.pools != nullptr) parts.pools->PrintProblems(err);
   };
-  systemd->Notify("READY=1");
+  systemd.Notify("READY=1");
   Loop(rounds, **actuator, std::move(options)).Run(clock);
-  systemd->Notify("STOPPING=1");
+  systemd.Notify("STOPPING=1");
   PrintMessage("ends", err, "ebb run");
   return 0;
 }

@@ -99,9 +99,9 @@ CMake and pkg-config, and the messages in Protocol Buffers' language.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ebb)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION admin)
-# ebb loads libcurl and libsystemd when it needs them; no tool finds them in the program.
+# ebb loads libcurl when it needs it; no tool finds it in the program.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS
-  "systemd-standalone-sysusers | systemd-sysusers | systemd, libcurl4, libsystemd0")
+  "systemd-standalone-sysusers | systemd-sysusers | systemd, libcurl4")
 if(processor)
   string(APPEND CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS ", ${processor}")
 endif()

@@ -718,7 +718,36 @@ TEST_F(CliTest, TheVersionIsAFlagAndACommand) {
   const Result flag = Ebb({"--version"});
   EXPECT_EQ(flag.exit_code, 0);
   EXPECT_EQ(flag.out, "ebb " + std::string(kVersion) + "\n");
-  EXPECT_EQ(Ebb({"version"}).out, flag.out);
+  const Result command = Ebb({"version"});
+  EXPECT_EQ(command.exit_code, 0);
+  EXPECT_EQ(command.out.substr(0, flag.out.size()), flag.out) << "the first line";
+}
+
+TEST_F(CliTest, TheVersionNamesTheBuildAndItsFeatures) {
+  const auto print = [](const BuildInfo& build, const char* format) {
+    const char* const words[] = {"ebb", "version", "-o", format};
+    std::istringstream in;
+    std::ostringstream out;
+    EXPECT_EQ(RunCli(4, words, in, out, out, build), 0);
+    return out.str();
+  };
+  const BuildInfo release{
+      .commit = "0123abcd", .commit_time = "2026-01-02T03:04:05Z", .portable = true};
+  EXPECT_THAT(print(release, "text"), HasSubstr("\ncommit    0123abcd of 2026-01-02T03:04:05Z\n"));
+  EXPECT_THAT(print(release, "text"), HasSubstr("linked statically"));
+  EXPECT_THAT(print(release, "text"), HasSubstr("\nlacks     plugins for host names: "));
+  EXPECT_THAT(print({.commit = "0123abcd", .commit_time = "", .changed = true}, "text"),
+              HasSubstr("with changes that are not in it"));
+  EXPECT_THAT(print({}, "text"), HasSubstr("\ncommit    unknown"));
+  EXPECT_THAT(print({}, "text"), HasSubstr("\nhas       plugins for host names: "));
+
+  const Json json = Json::parse(print(release, "json"));
+  EXPECT_EQ(json["version"], kVersion);
+  EXPECT_EQ(json["commit"], "0123abcd");
+  EXPECT_EQ(json["link"], "static");
+  EXPECT_EQ(json["features"][0]["name"], "grpc");
+  EXPECT_EQ(json["features"][0]["works"], true);
+  EXPECT_TRUE(Json::parse(print({}, "json"))["commit"].is_null());
 }
 
 TEST_F(CliTest, HelpOfACommandIsWhatItsHelpFlagPrints) {

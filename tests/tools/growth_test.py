@@ -43,7 +43,7 @@ class GrowthTest(unittest.TestCase):
     def test_a_command_that_fails_is_named(self):
         done = self.run_growth("/bin/false", "--sizes", "2", "--runs", "1")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("growth: /bin/false version: exit code 1", done.stderr)
+        self.assertIn("growth: /bin/false --version: exit code 1", done.stderr)
 
     def test_the_exponent_is_that_of_the_power_law(self):
         points = {size: 3e-4 * size ** 1.25 for size in (500, 1000, 5000, 20000)}
