@@ -64,11 +64,14 @@ def plan_changes(before: pyarrow.Table, after: pyarrow.Table) -> list[dict[str, 
 
     Answers to the same question about the same dump at the same time are compared.  An answer that only one table has
     differs too.  Each difference has cluster, labels, source, question, options, now, and `before` and `after`: the
-    number of nodes that go, the text of the error, or None where there is no row.
+    number of nodes that go, the text of the error, or None where there is no row.  Raises SweepError if no answers can be
+    compared.
     """
     needed = ["cluster", "labels", "source", "question", "options", "now", "input_sha256", "question_sha256", "decision_sha256"]
     needed += ["error_kind", "error", "removed"]
     sides = [{_question_of(row): row for row in table.select(needed).to_pylist()} for table in (before, after)]
+    if sides[0] and sides[1] and not sides[0].keys() & sides[1].keys():
+        raise SweepError("the two tables have no question about the same dump at the same time; sweep both with the same `now`")
     changes = []
     for key in sorted(sides[0].keys() | sides[1].keys(), key=repr):
         old, new = (side.get(key) for side in sides)
