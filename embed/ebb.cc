@@ -3,6 +3,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -10,25 +11,41 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/deadline.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "groups/groups.h"
+#include "options/option_field.h"
+#include "options/round_options.h"
+#include "report/plan_comparison.h"
+#include "report/plan_json.h"
 #include "session/session.h"
 #include "session/wire_changes.h"
+#include "session/wire_tables.h"
+#include "session/wire_what_if.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/import/incomplete.h"
 #include "snapshot/live/change_batch.h"
+#include "snapshot/samples/generate.h"
+#include "tables/answer_tables.h"
+#include "tables/cluster_tables.h"
+#include "what_if/blockers.h"
 
 namespace wire = ebb::v1alpha1;
 
@@ -295,28 +312,83 @@ absl::StatusOr<std::string> Answer(const absl::StatusOr<Message>& reply, std::st
   return Write(*reply, encoding);
 }
 
+// The host's wish to end a call early.  Asked by the thread of the call alone, since a session of
+// the library has no other.
+class HostsEnd final : public ebb::Deadline {
+ public:
+  HostsEnd(ebb_ends ends, void* context) : ends_(ends), context_(context) {}
+  [[nodiscard]] bool Expired() const override {
+    if (!is_over_ && ends_ != nullptr) is_over_ = ends_(context_) != 0;
+    return is_over_;
+  }
+
+ private:
+  const ebb_ends ends_;
+  void* const context_;
+  mutable bool is_over_ = false;
+};
+
 absl::StatusOr<std::string> Plan(ebb::Session& session, ebb_encoding encoding, const void* data,
-                                 size_t size) {
+                                 size_t size, const ebb::Deadline& end) {
   const auto call = Read<wire::PlanCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::PlanReply> reply = session.questions().Plan(*call, std::nullopt);
+  const absl::StatusOr<wire::PlanReply> reply = session.questions().Plan(*call, std::nullopt, &end);
   return Answer(reply, reply.ok() ? reply->plan() : "", encoding);
 }
 
 absl::StatusOr<std::string> Explain(ebb::Session& session, ebb_encoding encoding, const void* data,
-                                    size_t size) {
+                                    size_t size, const ebb::Deadline& end) {
   const auto call = Read<wire::ExplainCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::ExplainReply> reply = session.questions().Explain(*call, std::nullopt);
+  const absl::StatusOr<wire::ExplainReply> reply =
+      session.questions().Explain(*call, std::nullopt, &end);
   return Answer(reply, reply.ok() ? reply->json() : "", encoding);
 }
 
 absl::StatusOr<std::string> Filter(ebb::Session& session, ebb_encoding encoding, const void* data,
-                                   size_t size) {
+                                   size_t size, const ebb::Deadline& end) {
   const auto call = Read<wire::FilterCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::FilterReply> reply = session.questions().Filter(*call);
+  const absl::StatusOr<wire::FilterReply> reply = session.questions().Filter(*call, &end);
   return Answer(reply, reply.ok() ? reply->json() : "", encoding);
+}
+
+absl::StatusOr<std::string> Blockers(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                     size_t size, const ebb::Deadline& end) {
+  const auto call = Read<wire::BlockersCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  const absl::StatusOr<wire::BlockersReply> reply =
+      session.questions().Blockers(*call, std::nullopt, &end);
+  if (!reply.ok()) return reply.status();
+  if (encoding != EBB_JSON) return Write(*reply, encoding);
+  nlohmann::ordered_json json = ebb::BlockersJson(ebb::ReadBlockers(*reply));
+  ebb::PutComplete(ebb::ReadWarnings(*reply), json);
+  return ebb::IndentedJson(json);
+}
+
+absl::StatusOr<std::string> Frontier(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                     size_t size, const ebb::Deadline& end) {
+  const auto call = Read<wire::FrontierCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  const absl::StatusOr<wire::FrontierReply> reply =
+      session.questions().Frontier(*call, std::nullopt, &end);
+  if (!reply.ok()) return reply.status();
+  if (encoding != EBB_JSON) return Write(*reply, encoding);
+  const std::optional<std::string> currency =
+      reply->has_currency() ? std::optional(reply->currency()) : std::nullopt;
+  return ebb::IndentedJson(
+      ebb::FrontierJson(ebb::ReadFrontier(*reply), ebb::ReadWarnings(*reply), currency));
+}
+
+absl::StatusOr<std::string> WhatIf(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                   size_t size, const ebb::Deadline& end) {
+  const auto call = Read<wire::WhatIfCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  const absl::StatusOr<wire::WhatIfReply> reply =
+      session.questions().WhatIf(*call, std::nullopt, &end);
+  if (!reply.ok()) return reply.status();
+  if (encoding != EBB_JSON) return Write(*reply, encoding);
+  return ebb::IndentedJson(ebb::ComparisonJson(ebb::ReadComparison(reply->differences())));
 }
 
 absl::StatusOr<std::string> Pass(ebb::Session& session, ebb_encoding encoding, const void* data,
@@ -369,14 +441,14 @@ absl::StatusOr<std::string> Export(ebb::Session& session, ebb_encoding encoding,
 }
 
 absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encoding encoding,
-                                 const void* data, size_t size) {
+                                 const void* data, size_t size, const ebb::Deadline& end) {
   switch (call) {
     case EBB_CALL_PLAN:
-      return Plan(session, encoding, data, size);
+      return Plan(session, encoding, data, size, end);
     case EBB_CALL_EXPLAIN:
-      return Explain(session, encoding, data, size);
+      return Explain(session, encoding, data, size, end);
     case EBB_CALL_FILTER:
-      return Filter(session, encoding, data, size);
+      return Filter(session, encoding, data, size, end);
     case EBB_CALL_PASS:
       return Pass(session, encoding, data, size);
     case EBB_CALL_ROUND:
@@ -389,6 +461,12 @@ absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encod
       return Export(session, encoding, data, size);
     case EBB_CALL_PASS_TABLE:
       return PassTable(session, encoding, data, size);
+    case EBB_CALL_BLOCKERS:
+      return Blockers(session, encoding, data, size, end);
+    case EBB_CALL_FRONTIER:
+      return Frontier(session, encoding, data, size, end);
+    case EBB_CALL_WHAT_IF:
+      return WhatIf(session, encoding, data, size, end);
     default:
       return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is not a call"));
   }
@@ -619,13 +697,195 @@ void ebb_plan_free(ebb_plan* plan) { delete static_cast<OwnedPlan*>(plan); }
 
 ebb_code ebb_cluster_call(ebb_cluster* cluster, ebb_call call, ebb_encoding encoding,
                           const void* request, size_t size, ebb_bytes** reply, ebb_error** error) {
+  return ebb_cluster_call_until(cluster, call, encoding, request, size, nullptr, nullptr, reply,
+                                error);
+}
+
+ebb_code ebb_cluster_call_until(ebb_cluster* cluster, ebb_call call, ebb_encoding encoding,
+                                const void* request, size_t size, ebb_ends ends, void* context,
+                                ebb_bytes** reply, ebb_error** error) {
   return Guarded(error, [&] {
     return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
       if (reply == nullptr) return Missing("reply");
-      absl::StatusOr<std::string> text = Call(session, call, encoding, request, size);
+      const HostsEnd end(ends, context);
+      absl::StatusOr<std::string> text = Call(session, call, encoding, request, size, end);
       if (!text.ok()) return text.status();
       *reply = new ebb_bytes{*std::move(text)};
       return absl::OkStatus();
     });
   });
+}
+
+// --- Tables --------------------------------------------------------------------------------
+
+namespace {
+
+absl::StatusOr<ebb::ColumnTable> ClusterTable(ebb::SessionCluster& cluster, std::string_view name,
+                                              const wire::PlanInput& input) {
+  std::optional<ebb::SessionSettings> parsed;
+  const absl::StatusOr<const ebb::SessionSettings*> settings = cluster.SettingsOf(input, parsed);
+  if (!settings.ok()) return settings.status();
+  const absl::StatusOr<ebb::LoadedCluster> checked =
+      cluster.Checked(input.allow_incomplete(), ebb::SessionCluster::Use::kShown);
+  if (!checked.ok()) return checked.status();
+  return ebb::ClusterTableOf(name, *checked,
+                             ebb::AssignGroups(checked->snapshot.catalog(), (*settings)->groups));
+}
+
+// Writes the table to the host's stream.
+absl::Status Export(absl::StatusOr<ebb::ColumnTable> table, ArrowArrayStream* out) {
+  if (!table.ok()) return table.status();
+  if (out == nullptr) return Missing("out");
+  return (*std::move(table)).Export(*out);
+}
+
+absl::Status NewBytes(absl::StatusOr<std::string> text, const char* field, ebb_bytes** bytes) {
+  if (!text.ok()) return text.status();
+  if (bytes == nullptr) return Missing(field);
+  *bytes = new ebb_bytes{*std::move(text)};
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ebb_code ebb_cluster_table(ebb_cluster* cluster, const char* table, ebb_encoding encoding,
+                           const void* request, size_t size, ArrowArrayStream* out,
+                           ebb_error** error) {
+  return Guarded(error, [&] {
+    return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
+      const auto input = Read<wire::PlanInput>(encoding, request, size);
+      if (!input.ok()) return input.status();
+      return Export(ClusterTable(session.cluster(), TextOrNone(table), *input), out);
+    });
+  });
+}
+
+ebb_code ebb_answer_table(const char* table, const void* answer, size_t size, ArrowArrayStream* out,
+                          ebb_error** error) {
+  return Guarded(error, [&]() -> absl::Status {
+    const absl::StatusOr<std::string_view> json = BytesOf("answer", answer, size);
+    if (!json.ok()) return json.status();
+    return Export(ebb::AnswerTable(TextOrNone(table), *json), out);
+  });
+}
+
+// --- Without a cluster -----------------------------------------------------------------------
+
+namespace {
+
+absl::StatusOr<nlohmann::ordered_json> ReadPlan(const char* field, const void* data, size_t size) {
+  const absl::StatusOr<std::string_view> bytes = BytesOf(field, data, size);
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<nlohmann::ordered_json> json = ebb::ParseJson(*bytes);
+  if (!json.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(field, ": ", json.status().message()));
+  }
+  return json;
+}
+
+absl::StatusOr<std::string> Compare(const void* before, size_t before_size, const void* after,
+                                    size_t after_size) {
+  const auto a = ReadPlan("before", before, before_size);
+  if (!a.ok()) return a.status();
+  const auto b = ReadPlan("after", after, after_size);
+  if (!b.ok()) return b.status();
+  const absl::StatusOr<ebb::PlanComparison> comparison = ebb::ComparePlans(*a, *b);
+  if (!comparison.ok()) return comparison.status();
+  return ebb::IndentedJson(ebb::ComparisonJson(*comparison));
+}
+
+absl::StatusOr<std::string> Generate(std::string_view kind, uint32_t nodes, uint64_t seed) {
+  constexpr uint32_t kNodesMax = 1'000'000;  // As for `ebb gen`.
+  const auto kinds = ebb::samples::Kinds();
+  const auto found = std::ranges::find(kinds, kind, &ebb::samples::Kind::name);
+  if (found == kinds.end()) {
+    std::string names;
+    for (const ebb::samples::Kind& each : kinds) {
+      absl::StrAppend(&names, names.empty() ? "" : ", ", Absl(each.name));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("kind: \"", ebb::Printable(kind), "\" is not one of ", names));
+  }
+  if (nodes < 1 || nodes > kNodesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("nodes: ", nodes, " is not from 1 to ", kNodesMax));
+  }
+  std::string snapshot;
+  ebb::BinarySnapshotWriter writer([&](std::string_view bytes) {
+    snapshot += bytes;
+    return absl::OkStatus();
+  });
+  absl::Status made = ebb::samples::GenerateDump(*found, {.nodes = nodes, .seed = seed}, writer);
+  if (made.ok()) made = writer.Finish();
+  if (!made.ok()) return made;
+  return snapshot;
+}
+
+std::string_view TextOf(ebb::OptionKind kind) {
+  using enum ebb::OptionKind;
+  switch (kind) {
+    case kSwitch:
+      return "switch";
+    case kWholeNumber:
+    case kMinimum:
+      return "number";
+    case kSeconds:
+      return "seconds";
+    case kFraction:
+      return "fraction";
+    case kPercent:
+      return "percent";
+    case kChoice:
+      return "word";
+    case kNames:
+    case kKeys:
+      return "list";
+  }
+  return "";
+}
+
+std::string_view TextOf(ebb::OptionAbout about) {
+  using enum ebb::OptionAbout;
+  return about == kLoading ? "loading" : about == kRounds ? "rounds" : "plans";
+}
+
+std::string OptionTable() {
+  ebb::RoundOptions options;
+  const nlohmann::ordered_json defaults = ebb::OptionsJson(options);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const ebb::OptionField& field : ebb::FieldsOf(options)) {
+    if (field.path.empty()) continue;  // Only the command line has it.
+    nlohmann::ordered_json row = {{"option", field.path}};
+    if (!field.row.flag.name.empty()) row["flag"] = field.row.flag.name;
+    if (!field.row.old.name.empty()) row["oldFlag"] = field.row.old.name;
+    row["kind"] = TextOf(field.kind);
+    if (const auto* choice = std::get_if<ebb::OptionChoice>(&field.value)) {
+      row["words"] = choice->words;
+    }
+    const std::string pointer = absl::StrCat("/", absl::StrReplaceAll(field.path, {{".", "/"}}));
+    row["default"] = defaults.at(nlohmann::ordered_json::json_pointer(pointer));
+    row["about"] = TextOf(field.row.about);
+    rows.push_back(std::move(row));
+  }
+  return ebb::CompactJson(rows);
+}
+
+}  // namespace
+
+ebb_code ebb_compare(const void* before, size_t before_size, const void* after, size_t after_size,
+                     ebb_bytes** comparison, ebb_error** error) {
+  return Guarded(error, [&] {
+    return NewBytes(Compare(before, before_size, after, after_size), "comparison", comparison);
+  });
+}
+
+ebb_code ebb_generate(const char* kind, uint32_t nodes, uint64_t seed, ebb_bytes** snapshot,
+                      ebb_error** error) {
+  return Guarded(error, [&] {
+    return NewBytes(Generate(TextOrNone(kind), nodes, seed), "snapshot", snapshot);
+  });
+}
+
+ebb_code ebb_option_table(ebb_bytes** table, ebb_error** error) {
+  return Guarded(error, [&] { return NewBytes(OptionTable(), "table", table); });
 }

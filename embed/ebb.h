@@ -231,13 +231,58 @@ enum {
   EBB_CALL_REPORT_ACTUATION = 6, /* ActuationReport -> ActuationReply */
   EBB_CALL_STATUS = 7,           /* StatusRequest -> SessionStatus */
   EBB_CALL_EXPORT = 8,           /* ExportCall -> the binary snapshot, whatever the encoding */
-  EBB_CALL_PASS_TABLE = 9        /* PlanInput -> PassTable */
+  EBB_CALL_PASS_TABLE = 9,       /* PlanInput -> PassTable */
+  EBB_CALL_BLOCKERS = 10,        /* BlockersCall -> BlockersReply */
+  EBB_CALL_FRONTIER = 11,        /* FrontierCall -> FrontierReply */
+  EBB_CALL_WHAT_IF = 12          /* WhatIfCall -> WhatIfReply */
 };
 
-/* The reply to a request, both in `encoding`.  With EBB_JSON, plans, explanations, filters and
- * rounds are the documents that `ebb plan -o json` and similar commands print. */
+/* The reply to a request, both in `encoding`.  With EBB_JSON, all replies but those of PASS,
+ * REPORT_ACTUATION, STATUS and PASS_TABLE are the documents that `ebb plan -o json` and similar
+ * commands print. */
 ebb_code ebb_cluster_call(ebb_cluster* cluster, ebb_call call, ebb_encoding encoding,
                           const void* request, size_t size, ebb_bytes** reply, ebb_error** error);
+
+/* Returns not 0 to end a call early.  Must be cheap, and must not call a function of the same
+ * cluster. */
+typedef int (*ebb_ends)(void* context);
+/* As ebb_cluster_call.  The call asks `ends`, unless it is NULL, on its own thread many times a
+ * second, and ends soon after the first answer that is not 0: PLAN, BLOCKERS, FRONTIER and WHAT_IF
+ * with the best that they have found (which says so), EXPLAIN and FILTER with
+ * EBB_DEADLINE_EXCEEDED.  Other calls do not ask. */
+ebb_code ebb_cluster_call_until(ebb_cluster* cluster, ebb_call call, ebb_encoding encoding,
+                                const void* request, size_t size, ebb_ends ends, void* context,
+                                ebb_bytes** reply, ebb_error** error);
+
+/* --- Tables ------------------------------------------------------------------------------------ */
+
+/* docs/tables.md describes the tables.  `out` receives a stream of Arrow's C stream interface, which
+ * the caller owns; it stays valid whatever becomes of the cluster. */
+struct ArrowArrayStream;
+
+/* `table`: "clusters", "nodes" or "pods".  `request`: a PlanInput, of which only settings and
+ * allow_incomplete count. */
+ebb_code ebb_cluster_table(ebb_cluster* cluster, const char* table, ebb_encoding encoding,
+                           const void* request, size_t size, struct ArrowArrayStream* out,
+                           ebb_error** error);
+/* A table of an answer in JSON, as ebb_cluster_call or `ebb plan -o json` wrote it.  `table`: "plans",
+ * "removals", "moves" or "kept" of a plan, "blockers" or "frontier". */
+ebb_code ebb_answer_table(const char* table, const void* answer, size_t size,
+                          struct ArrowArrayStream* out, ebb_error** error);
+
+/* --- Without a cluster --------------------------------------------------------------------------- */
+
+/* How two plans in JSON differ: the document of `ebb compare -o json`. */
+ebb_code ebb_compare(const void* before, size_t before_size, const void* after, size_t after_size,
+                     ebb_bytes** comparison, ebb_error** error);
+/* A cluster that `ebb gen KIND --nodes N --seed S` makes, as a binary snapshot for
+ * ebb_cluster_load. */
+ebb_code ebb_generate(const char* kind, uint32_t nodes, uint64_t seed, ebb_bytes** snapshot,
+                      ebb_error** error);
+/* The options of Settings as JSON: a list of {"option": path, "flag": name, "oldFlag": name, "kind":
+ * "switch", "number", "seconds", "fraction", "percent", "word" or "list", "words": [...], "default":
+ * value, "about": "loading", "plans" or "rounds"}.  "flag" and "oldFlag" may be absent. */
+ebb_code ebb_option_table(ebb_bytes** table, ebb_error** error);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/figures.h"
@@ -281,6 +282,21 @@ void PutComplete(std::span<const InputWarning> warnings, Json& json) {
   const std::vector<InputWarning> missing = MissingOf(warnings);
   json["complete"] = missing.empty();
   if (!missing.empty()) json["missing"] = InputWarningsJson(missing);
+}
+
+Json FrontierJson(std::span<const FrontierPoint> points, std::span<const InputWarning> warnings,
+                  const std::optional<std::string>& currency) {
+  Json list = Json::array();
+  for (const FrontierPoint& point : points) {
+    Json json = {{"removed", point.nodes}, {"movedPods", point.evicted}};
+    if (currency) json["savedPerHour"] = RoundedAmount(point.worth);
+    list.push_back(std::move(json));
+  }
+  Json json = {{"apiVersion", kPlanApiVersion}, {"kind", "Frontier"}};
+  PutComplete(warnings, json);
+  if (currency && !currency->empty()) json["currency"] = *currency;
+  json["points"] = std::move(list);
+  return json;
 }
 
 Json PodNameJson(const Catalog& catalog, PodId pod) {

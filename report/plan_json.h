@@ -5,11 +5,14 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "report/place_tally.h"
 #include "report/plan_report.h"
+#include "search/frontier.h"
 #include "snapshot/import/input_warning.h"
 
 namespace ebb {
@@ -24,6 +27,11 @@ void PutEntries(const PlanReport& report, const std::function<bool(NodeId)>& is_
 
 // Adds "complete", and if that is false "missing": what the input lacks (incomplete.h).
 void PutComplete(std::span<const InputWarning> warnings, nlohmann::ordered_json& json);
+
+// Kind Frontier of docs/frontier.schema.json.  `currency`: absent: no prices were given.
+nlohmann::ordered_json FrontierJson(std::span<const FrontierPoint> points,
+                                    std::span<const InputWarning> warnings,
+                                    const std::optional<std::string>& currency);
 
 // Parts that explanations share with plans.
 nlohmann::ordered_json SessionJson(const PlanSession& session);

@@ -78,18 +78,8 @@ void PrintCsv(const FrontierStory& story, std::ostream& out) {
   }
 }
 
-nlohmann::ordered_json FrontierJson(const FrontierStory& story) {
-  nlohmann::ordered_json points = nlohmann::ordered_json::array();
-  for (const FrontierPoint& point : story.points) {
-    nlohmann::ordered_json json = {{"removed", point.nodes}, {"movedPods", point.evicted}};
-    if (story.currency) json["savedPerHour"] = RoundedAmount(point.worth);
-    points.push_back(std::move(json));
-  }
-  nlohmann::ordered_json json = {{"apiVersion", kPlanApiVersion}, {"kind", "Frontier"}};
-  PutComplete(story.warnings, json);
-  if (story.currency && !story.currency->empty()) json["currency"] = *story.currency;
-  json["points"] = std::move(points);
-  return json;
+nlohmann::ordered_json JsonOf(const FrontierStory& story) {
+  return FrontierJson(story.points, story.warnings, story.currency);
 }
 
 std::string Page(const FrontierStory& story) {
@@ -128,11 +118,11 @@ void PrintStory(const FrontierStory& story, const std::string& output, std::ostr
   if (output == "csv") {
     PrintCsv(story, out);
   } else if (output == "json") {
-    out << IndentedJson(FrontierJson(story));
+    out << IndentedJson(JsonOf(story));
   } else if (output == "jsonl") {
-    out << CompactJson(FrontierJson(story)) << "\n";
+    out << CompactJson(JsonOf(story)) << "\n";
   } else if (output == "yaml") {
-    out << Yaml(FrontierJson(story));
+    out << Yaml(JsonOf(story));
   } else {
     PrintTable(story, out);
   }
