@@ -38,9 +38,10 @@ class DeadlyDump(threading.Thread):
     """A dump that kills the worker which reads it, the first `kills` times, and then has the bytes of a cluster.
 
     It is a FIFO: to open it for writing waits until a worker has opened it for reading, so nothing depends on time.
+    Each reader gets a FIFO of its own, under the same path.
     """
 
-    def __init__(self, path: Path, data: bytes, kills: int) -> None:
+    def __init__(self, path: Path, data: bytes | None, kills: int) -> None:
         super().__init__(daemon=True)
         os.mkfifo(path)
         self.path = path
@@ -53,25 +54,24 @@ class DeadlyDump(threading.Thread):
         while len(self.killed) < self._kills:
             with open(self.path, "wb"):
                 reader = self._reader()
+                following = self.path.with_name(self.path.name + ".following")
+                os.mkfifo(following)
+                following.replace(self.path)
                 os.kill(reader, signal.SIGKILL)
                 self.killed.append(reader)
-                _wait_until_closed(reader, self.path)
-        with open(self.path, "wb") as file:
-            file.write(self._data)
+        if self._data is not None:
+            self.path.write_bytes(self._data)
 
     def _reader(self) -> int:
-        readers = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and int(pid) != os.getpid() and _has_open(int(pid), self.path)]
+        others = (int(pid) for pid in os.listdir("/proc") if pid.isdigit() and int(pid) != os.getpid())
+        readers = [pid for pid in others if has_open(pid, self.path)]
         assert len(readers) == 1, readers
         return readers[0]
 
 
-def _has_open(pid: int, path: Path) -> bool:
+def has_open(pid: int, path: Path) -> bool:
     try:
         return any(os.readlink(f"/proc/{pid}/fd/{each}") == str(path) for each in os.listdir(f"/proc/{pid}/fd"))
     except OSError:
         return False
 
-
-def _wait_until_closed(pid: int, path: Path) -> None:
-    while _has_open(pid, path):
-        os.sched_yield()

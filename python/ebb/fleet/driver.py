@@ -94,7 +94,7 @@ def sweep(
     from .dataset import DataSet
 
     if where not in ("local", "ray"):
-        raise SweepError(f'where: {where!r} is not "local" or "ray"')
+        raise SweepError(f"where: {where!r} is not 'local' or 'ray'")
     for name, value, least in (("workers", workers, 1), ("retries", retries, 0), ("memory_max", memory_max, 1)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise SweepError(f"{name}: {value!r} is not a number from {least}")

@@ -47,11 +47,11 @@ class Question:
 
     @property
     def shown_options(self) -> str:
-        """The options of the plan that the row shows, as JSON; a file's text is its hash."""
+        """The options of the plan that the row shows, as JSON; a file's text is the beginning of its hash."""
         options = {**self.options, **(self.then or {})}
         for key in _FILE_OPTIONS:
             if key in options:
-                options[key] = "sha256:" + hashlib.sha256(options[key].encode()).hexdigest()
+                options[key] = "sha256:" + hashlib.sha256(options[key].encode()).hexdigest()[:12]
         return json.dumps(options, sort_keys=True)
 
     @property
@@ -69,7 +69,10 @@ def questions(given: Any, options: Mapping[str, Any] | None = None, folder: str 
     """
     described: list[Any]
     if isinstance(given, Mapping):
-        described = [{**dict(value or {}), "name": name} for name, value in given.items()]
+        described = [
+            {**({} if value is None else value), "name": name} if value is None or isinstance(value, Mapping) else value
+            for name, value in given.items()
+        ]
     elif isinstance(given, Iterable) and not isinstance(given, str):
         described = list(given)
     else:
@@ -182,6 +185,9 @@ def _changes(given: Any, where: str, folder: str) -> tuple[dict[str, Any], dict[
     if not isinstance(given, Mapping):
         raise SweepError(f"{where}: {given!r} is not a mapping, a path or a text")
     changes = dict(given)
+    unknown = set(changes) - {"objects", "workloads", "options"}
+    if unknown:
+        raise SweepError(f"{where}: unknown field {min(map(str, unknown))!r}; known: objects, options, workloads")
     then = _options(changes.pop("options", None) or {}, f"{where}: options", folder)
     return changes, then
 
