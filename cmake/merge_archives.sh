@@ -9,11 +9,16 @@ out=$1 main=$2 ld=$3 objcopy=$4 ar=$5
 shift 5
 [ "$1" = -- ] && shift
 object=$out.o
-trap 'rm -f "$object"' EXIT
+names=$out.names
+trap 'rm -f "$object" "$names"' EXIT
 # Removes section groups.  Otherwise a linker that finds the same group elsewhere would drop ours; our
 # names are local, so references to them would have no target.
 "$ld" -r --force-group-allocation -o "$object" --whole-archive "$main" --no-whole-archive \
   -Bstatic --start-group "$@" --end-group
 "$objcopy" --strip-debug --wildcard --keep-global-symbol 'ebb_*' "$object"
+# objcopy cannot make GNU's unique names local.  With names of their own they do not clash with those of a
+# program that defines the same templates.
+nm "$object" | awk '$2 == "u" { print $3, "ebb_own_" $3 }' >"$names"
+"$objcopy" --redefine-syms="$names" "$object"
 rm -f "$out"
 "$ar" rcs "$out" "$object"

@@ -176,7 +176,7 @@ ColumnTable PodsTable(const LoadedCluster& cluster, const NodeGroups&) {
         .Text(catalog.Text(pod.name))
         .TextOrNull(has_uid ? key : "")
         .TextOrNull(node == kNoNode ? "" : catalog.NodeName(node))
-        .Text(std::string_view(workload.kind))
+        .Text(workload.kind)
         .Text(workload.name)
         .Integer(shape.priority)
         .TextOrNull(PhaseText(shape.phase))

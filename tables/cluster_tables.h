@@ -1,7 +1,7 @@
 // Tables of a cluster: its figures, its nodes and its pods, as columns.
 //
-//   absl::StatusOr<ColumnTable> nodes = ClusterTableOf("nodes", cluster, AssignGroups(catalog,
-//   rules));
+//   const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), rules);
+//   absl::StatusOr<ColumnTable> nodes = ClusterTableOf("nodes", cluster, groups);
 //
 // Pods that a plan leaves out (pods that have ended, and expendable pods) are not among the pods.
 // The table of the cluster counts them.

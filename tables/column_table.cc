@@ -283,21 +283,14 @@ Column& ColumnTable::RowWriter::Next() {
   return table_.columns_[next_++];
 }
 
-ColumnTable::RowWriter& ColumnTable::RowWriter::Text(std::string_view text) {
-  Next().AddText(text);
-  return *this;
-}
-
 ColumnTable::RowWriter& ColumnTable::RowWriter::Text(const std::optional<std::string_view>& text) {
-  if (text) return Text(*text);
-  Next().AddNull();
+  Column& column = Next();
+  text ? column.AddText(*text) : column.AddNull();
   return *this;
 }
 
 ColumnTable::RowWriter& ColumnTable::RowWriter::TextOrNull(std::string_view text) {
-  if (!text.empty()) return Text(text);
-  Next().AddNull();
-  return *this;
+  return Text(text.empty() ? std::nullopt : std::optional(text));
 }
 
 ColumnTable::RowWriter& ColumnTable::RowWriter::Integer(const std::optional<int64_t>& value) {

@@ -96,7 +96,6 @@ class ColumnTable {
   class RowWriter {
    public:
     explicit RowWriter(ColumnTable& table) : table_(table) {}
-    RowWriter& Text(std::string_view text);
     RowWriter& Text(const std::optional<std::string_view>& text);
     RowWriter& TextOrNull(std::string_view text);  // Empty: null.
     RowWriter& Integer(const std::optional<int64_t>& value);

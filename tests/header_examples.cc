@@ -126,6 +126,9 @@
 #include "snapshot/selector_index.h"
 #include "snapshot/shape_room.h"
 #include "snapshot/symbols.h"
+#include "tables/answer_tables.h"
+#include "tables/cluster_tables.h"
+#include "tables/column_table.h"
 #include "what_if/patched_cluster.h"
 #include "what_if/remedy.h"
 
@@ -824,6 +827,29 @@ bool Helps(LiveCluster& cluster, const PlanQuery& query, const Remedy& remedy) {
   RemedyPlanner remedy_planner(cluster, query);
   absl::StatusOr<RemedyPlanner::Outcome> outcome = remedy_planner.Try(remedy);
   return outcome.ok() && !outcome->goes.empty();
+}
+
+// tables/column_table.h
+absl::Status ExportNodes() {
+  ColumnTable table("nodes", {{"node", ColumnType::kText}, {"cpu_milli", ColumnType::kInteger}});
+  table.Row().Text("n1").Integer(4000);
+  ArrowArrayStream stream;
+  absl::Status status = std::move(table).Export(stream);
+  if (status.ok()) stream.release(&stream);
+  return status;
+}
+
+// tables/answer_tables.h
+absl::Status ReadMoves(std::string_view plan_json) {
+  absl::StatusOr<ColumnTable> moves = AnswerTable("moves", plan_json);
+  return moves.status();
+}
+
+// tables/cluster_tables.h
+absl::Status ReadNodes(const LoadedCluster& cluster, const GroupRules& rules) {
+  const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), rules);
+  absl::StatusOr<ColumnTable> nodes = ClusterTableOf("nodes", cluster, groups);
+  return nodes.status();
 }
 
 // search/frontier.h

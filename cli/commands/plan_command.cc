@@ -100,10 +100,23 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
   AddLoadingFlags(command, app);
 }
 
+// Arrow and Parquet are written by the program of the package for Python (python/ebb/_program.py), which
+// takes these two words itself.
+CLI::Validator NotInThisProgram() {
+  const auto check = [](const std::string& format) -> std::string {
+    if (format != "arrow" && format != "parquet") return "";
+    return format + " is written by the program of Python's package; pip install ebb";
+  };
+  CLI::Validator validator(check, "");
+  validator.non_modifying();
+  return validator;
+}
+
 void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
   app.add_option("-o,--output", command.output,
                  "table, wide, json, yaml, csv (a row a node) or name")
+      ->check(NotInThisProgram())
       ->check(values::Choice(PlanFormatNames()))
       ->type_name("FORMAT")
       ->capture_default_str()

@@ -165,18 +165,21 @@ class Cluster:
         changes: a what-if file (docs/what-if.md): its path, its text, or parsed.  The file's own
         options are options of the command line; use `then`.
         """
-        text, name = _changes_of(changes)
         before = self._read(options)
         after = self._read({**options, **(then or {})})
-        if before.load != after.load:
-            if text:
-                other = next(iter({**before.load, **after.load}))
-                raise OptionError(f"{other}: what_if() takes it only without changes; compare two plans", field="then")
+        if changes is None:
+            if not then:
+                raise OptionError("changes: there are none; pass changes, or other options as then", field="changes")
             return compare(self._plan(before), self._plan(after))
+        if before.load != after.load:
+            other = next(iter({**before.load, **after.load}))
+            raise OptionError(f"{other}: what_if() takes it only without changes; compare two plans", field="then")
+        text, name = _changes_of(changes)
         call: Json = {"changes": text, "changes_name": name}
         if then:
             call["then"] = after.message()
-        return Comparison(self._ask(_native.WHAT_IF, call, before)[0])
+        both = before._replace(names=(*before.names, *after.names))
+        return Comparison(self._ask(_native.WHAT_IF, call, both)[0])
 
     # --- Tables --------------------------------------------------------------------------------
 
@@ -324,8 +327,6 @@ def _bytes_of(source: object) -> tuple[bytes | bytearray | memoryview, str | Non
 
 def _changes_of(changes: object) -> tuple[str, str]:
     """The text of a what-if file, and its name."""
-    if changes is None:
-        return "", "changes"
     if isinstance(changes, Mapping):
         return _json_of(changes).decode(), "changes"
     return text_of("changes", changes)

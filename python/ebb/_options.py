@@ -117,6 +117,13 @@ def _count(name: str, value: object) -> int:
     return number
 
 
+def _count32(name: str, value: object) -> int:
+    number = _count(name, value)
+    if number >= 2**32:
+        raise _wrong(name, value, "from 0 to 2**32 - 1")
+    return number
+
+
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise _wrong(name, value, "a number")
@@ -205,17 +212,17 @@ _INPUT = {
     "optimize": _Of(_switch, ()),
     "budget": _Of(_seconds, ("search", "budget_seconds"), "search"),
     "iterations": _Of(_count, ("search", "iterations"), "search"),
-    "seed": _Of(_count, ("search", "seed"), "search"),
+    "seed": _Of(_count32, ("search", "seed"), "search"),
     "objective": _Of(_text, ("search", "objective"), "search", words=("nodes", "cost")),
     "move_cost": _Of(_number, ("search", "move_cost"), "search"),
     "max_evictions": _Of(_count, ("search", "max_evictions"), "search"),
-    "trials": _Of(_count, ("trials", "trials"), "trials"),
+    "trials": _Of(_count32, ("trials", "trials"), "trials"),
     "robust": _Of(_number, ("trials", "robust"), "trials"),
     "nominated_share": _Of(_number, ("trials", "nominated_share"), "trials"),
     "stable": _Of(_switch, ()),
     "stable_margin": _Of(_number, ("stable", "margin"), "stable"),
-    "stable_greedy_every": _Of(_count, ("stable", "greedy_every"), "stable"),
-    "stable_verify_every": _Of(_count, ("stable", "verify_every"), "stable"),
+    "stable_greedy_every": _Of(_count32, ("stable", "greedy_every"), "stable"),
+    "stable_verify_every": _Of(_count32, ("stable", "verify_every"), "stable"),
     "nodes": _Of(_names, ()),
     "node_groups": _Of(text_of, ()),
     "prices": _Of(text_of, ()),
@@ -387,7 +394,7 @@ def named_in(error: Error, names: tuple[str, ...]) -> Error:
     for name in names:
         path = ".".join(options[name].path)
         spelt = [path, *(["input." + path] if path else [])]
-        if any(f"{each}:" in error.message for each in spelt if each):
+        if any(f"{each}:" in error.message or f"({each})" in error.message for each in spelt if each):
             reason = error.message.split(path + ": ", 1)[-1]
             return OptionError(f"{name}: {reason}", field=name)
     return error

@@ -216,13 +216,13 @@ class Table {
  public:
   // Takes what the stream has.
   explicit Table(ArrowArrayStream& stream) {
-    auto columns = std::make_shared<Columns>();
+    const std::shared_ptr<Columns> columns(new Columns);  // libebb.a has its own std::make_shared.
     const int failed = stream.get_schema(&stream, &columns->schema) != 0
                            ? 1
                            : stream.get_next(&stream, &columns->array);
     stream.release(&stream);
     if (failed != 0) throw std::bad_alloc();
-    columns_ = std::move(columns);
+    columns_ = columns;
   }
 
   [[nodiscard]] int64_t Rows() const { return columns_->array.length; }

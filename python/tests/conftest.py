@@ -83,5 +83,19 @@ def company_file(tmp_path_factory, company):
     return path
 
 
+@pytest.fixture(scope="session")
+def large():
+    """A cluster that gives a search something to do."""
+    with ebb.generate("company", nodes=400, seed=1, options={"now": NOW}) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def large_file(tmp_path_factory, large):
+    path = tmp_path_factory.mktemp("dump") / "large.pb"
+    large.export(path)
+    return path
+
+
 def as_json(value):
     return json.dumps(value).encode()
