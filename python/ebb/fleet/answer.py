@@ -166,7 +166,7 @@ def _load(dump: Any, piece: Piece) -> Any:
 
     if isinstance(dump, Generated):
         return ebb.generate(dump.kind, dump.nodes, dump.seed, options={"now": piece.now})
-    return ebb.Cluster.load(dump, now=piece.now, name=piece.source.name)
+    return ebb.Cluster.load(dump, now=piece.now)
 
 
 def _ask(cluster: Any, question: Question) -> bytes:

@@ -203,7 +203,8 @@ def _check(made: Sequence[Question]) -> None:
         except TypeError as error:
             raise SweepError(f"question {question.name}: {error}") from error
         try:
-            ebb.check_options(dict(question.options))
+            searched = {"optimize": True} if question.ask == "frontier" else {}
+            ebb.check_options({**question.options, **searched})
             ebb.check_options(dict(question.then or {}))
         except ebb.Error as error:
             raise SweepError(f"question {question.name}: {error}") from error
