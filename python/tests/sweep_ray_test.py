@@ -30,7 +30,7 @@ def one_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
         ray.init(
-            num_cpus=2, object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, log_to_driver=False, runtime_env=environment
+            address="local", num_cpus=2, object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, log_to_driver=False, runtime_env=environment
         )
         yield
         ray.shutdown()

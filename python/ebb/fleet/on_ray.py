@@ -96,7 +96,7 @@ def _connect(count: int | None, settings: Mapping[str, Any]) -> None:
     address = settings.get("address") or os.environ.get("RAY_ADDRESS")
     own = {} if address else {"num_cpus": count, "object_store_memory": settings.get("object_store_memory"), "include_dashboard": False}
     try:
-        ray.init(address=address, logging_level="warning", log_to_driver=False, **own)
+        ray.init(address=address or "local", logging_level="warning", log_to_driver=False, **own)
     except (ConnectionError, ValueError) as error:
         raise SweepError(f"ray: {address or 'a new cluster'}: {error}") from error
 
