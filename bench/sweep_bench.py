@@ -5,6 +5,7 @@ Asks 20 thresholds of each dump that the glob DUMPS names, and prints for each w
 seconds of this process and its children, and their peak memory.  `single` answers in this process, without a sweep.  Each way runs
 in a process of its own.  docs/fleet.md has results.
 """
+
 import resource
 import shutil
 import subprocess
@@ -43,15 +44,24 @@ def measure(way: str, pattern: str) -> None:
     if way == "ray":  # Starting Ray is not sweeping.
         import ray
 
-        ray.init(address="local", num_cpus=len(__import__("os").sched_getaffinity(0)), object_store_memory=100 << 20, include_dashboard=False,
-                 log_to_driver=False, logging_level="error")
+        ray.init(
+            address="local",
+            num_cpus=len(__import__("os").sched_getaffinity(0)),
+            object_store_memory=100 << 20,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+        )
     begin = time.perf_counter()
     count = single(pattern) if way == "single" else swept(pattern, way)
     seconds = time.perf_counter() - begin
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
     peak = max(own.ru_maxrss, children.ru_maxrss) >> 10
-    print(f"{way:7} {count:,} answers  {seconds:6.1f} s  {count / seconds:7,.0f}/s  CPU {cpu:6.1f} s  peak {peak} MiB", flush=True)
+    print(
+        f"{way:7} {count:,} answers  {seconds:6.1f} s  {count / seconds:7,.0f}/s  CPU {cpu:6.1f} s  peak {peak} MiB",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -254,10 +254,10 @@ ebb_code ebb_cluster_call_until(ebb_cluster* cluster, ebb_call call, ebb_encodin
                                 const void* request, size_t size, ebb_ends ends, void* context,
                                 ebb_bytes** reply, ebb_error** error);
 
-/* --- Tables ------------------------------------------------------------------------------------ */
+/* --- Tables ----------------------------------------------------------------------------------- */
 
-/* docs/tables.md describes the tables.  `out` receives a stream of Arrow's C stream interface, which
- * the caller owns; it stays valid whatever becomes of the cluster. */
+/* docs/tables.md describes the tables.  `out` receives a stream of Arrow's C stream interface,
+ * which the caller owns; it stays valid whatever becomes of the cluster. */
 struct ArrowArrayStream;
 
 /* `table`: "clusters", "nodes" or "pods".  `request`: a PlanInput, of which only settings and
@@ -265,12 +265,12 @@ struct ArrowArrayStream;
 ebb_code ebb_cluster_table(ebb_cluster* cluster, const char* table, ebb_encoding encoding,
                            const void* request, size_t size, struct ArrowArrayStream* out,
                            ebb_error** error);
-/* A table of an answer in JSON, as ebb_cluster_call or `ebb plan -o json` wrote it.  `table`: "plans",
- * "removals", "moves" or "kept" of a plan, "blockers" or "frontier". */
+/* A table of an answer in JSON, as ebb_cluster_call or `ebb plan -o json` wrote it.  `table`:
+ * "plans", "removals", "moves" or "kept" of a plan, "blockers" or "frontier". */
 ebb_code ebb_answer_table(const char* table, const void* answer, size_t size,
                           struct ArrowArrayStream* out, ebb_error** error);
 
-/* --- Without a cluster --------------------------------------------------------------------------- */
+/* --- Without a cluster ------------------------------------------------------------------------ */
 
 /* How two plans in JSON differ: the document of `ebb compare -o json`. */
 ebb_code ebb_compare(const void* before, size_t before_size, const void* after, size_t after_size,
@@ -279,9 +279,10 @@ ebb_code ebb_compare(const void* before, size_t before_size, const void* after, 
  * ebb_cluster_load. */
 ebb_code ebb_generate(const char* kind, uint32_t nodes, uint64_t seed, ebb_bytes** snapshot,
                       ebb_error** error);
-/* The options of Settings as JSON: a list of {"option": path, "flag": name, "oldFlag": name, "kind":
- * "switch", "number", "seconds", "fraction", "percent", "word" or "list", "words": [...], "default":
- * value, "about": "loading", "plans" or "rounds"}.  "flag" and "oldFlag" may be absent. */
+/* The options of Settings as JSON: a list of {"option": path, "flag": name, "oldFlag": name,
+ * "kind": "switch", "number", "seconds", "fraction", "percent", "word" or "list", "words": [...],
+ * "default": value, "about": "loading", "plans" or "rounds"}.  "flag" and "oldFlag" may be absent.
+ */
 ebb_code ebb_option_table(ebb_bytes** table, ebb_error** error);
 
 #ifdef __cplusplus

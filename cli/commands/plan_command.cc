@@ -100,8 +100,8 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
   AddLoadingFlags(command, app);
 }
 
-// Arrow and Parquet are written by the program of the package for Python (python/ebb/_program.py), which
-// takes these two words itself.
+// Arrow and Parquet are written by the program of the package for Python (python/ebb_command),
+// which takes these two words itself.
 CLI::Validator NotInThisProgram() {
   const auto check = [](const std::string& format) -> std::string {
     if (format != "arrow" && format != "parquet") return "";

@@ -30,6 +30,12 @@ class VersionInfo(NamedTuple):
 __version__: str = _native.VERSION
 version_info = VersionInfo(__version__, _native.COMMIT)
 
+# In tracebacks and pickles the classes have the name that users import.
+for _each in (Answer, Blockers, Cluster, Comparison, Deleted, Explanation, Frontier, Plan, Table):
+    _each.__module__ = "ebb"
+for _error in (Error, ClosedError, IncompleteError, InputError, LimitError, NotFoundError, OptionError):
+    _error.__module__ = "ebb"
+
 __all__ = [
     "Answer",
     "Blockers",

@@ -2,6 +2,6 @@
 
 import sys
 
-from ebb._program import main
+from ebb_command import main
 
 sys.exit(main())

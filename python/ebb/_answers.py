@@ -182,12 +182,12 @@ class Comparison(Answer):
     @property
     def no_more(self) -> list[str]:
         """Nodes that only the plan before removes."""
-        return [each["node"] for each in self._document.get("noMore", [])]
+        return [each["node"] for each in self._document["removedBeforeAlone"]]
 
     @property
     def now_too(self) -> list[str]:
         """Nodes that only the plan after removes."""
-        return [each["node"] for each in self._document.get("nowToo", [])]
+        return [each["node"] for each in self._document["removedAfterAlone"]]
 
 
 def compare(before: Plan, after: Plan) -> Comparison:

@@ -1,4 +1,5 @@
 """The command `ebb sweep FILE.yaml`."""
+
 from __future__ import annotations
 
 import argparse
@@ -32,9 +33,15 @@ def main(argv: Sequence[str]) -> int:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", help="which clusters and which questions, as YAML (docs/sweep.schema.json)")
+    parser.add_argument(
+        "file", metavar="FILE", help="which clusters and which questions, as YAML (docs/sweep.schema.json)"
+    )
     parser.add_argument("--out", metavar="FOLDER", help="the data set: a folder or an fsspec URL; over the file's")
-    parser.add_argument("--where", choices=("local", "ray"), help="processes of this machine, or tasks of a Ray cluster; over the file's")
+    parser.add_argument(
+        "--where",
+        choices=("local", "ray"),
+        help="processes of this machine, or tasks of a Ray cluster; over the file's",
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="processes or tasks at a time (default: one a core)")
     parser.add_argument("--add-version", action="store_true", help="allow rows beside those of another version of ebb")
     parser.add_argument("--dry-run", action="store_true", help="check the file, and print how many answers it asks for")
@@ -51,7 +58,10 @@ def main(argv: Sequence[str]) -> int:
     except _sweep_error() as error:
         print(f"ebb: {error}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("ebb: interrupted; the rows until now are written, and the same sweep answers what is missing", file=sys.stderr)
+        print(
+            "ebb: interrupted; the rows until now are written, and the same sweep answers what is missing",
+            file=sys.stderr,
+        )
         return 130
     return 1
 
@@ -98,10 +108,14 @@ def _print_summary(result: Result) -> None:
     rows = [("QUESTION", "OPTIONS", "CLUSTERS", "ERRORS", "NODES", "NODES THAT GO")]
     for each in by_question.to_pylist():
         numbers = (each["count_all"], each["error_count"], each["nodes_sum"], each["removed_sum"])
-        rows.append((each["question"], each["options"], *("" if number is None else f"{number:,}" for number in numbers)))
+        rows.append(
+            (each["question"], each["options"], *("" if number is None else f"{number:,}" for number in numbers))
+        )
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:
-        cells = [cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths))]
+        cells = [
+            cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths))
+        ]
         print("  ".join(cells).rstrip())
     print(
         f"{result.answered:,} answers in {result.seconds:.1f} s, {result.had_row:,} had a row, {result.errors:,} errors:"

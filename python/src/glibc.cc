@@ -1,8 +1,9 @@
-// What the module needs of the C library and glibc 2.28 lacks, or has under other versions of its names.
+// What the module needs of the C library and glibc 2.28 lacks, or has under other versions of its
+// names.
 //
-// The module is linked on a newer distribution, whose linker takes the newest version of each name.  With
-// this file, libebb.a and the static libstdc++ and libgcc refer to versions that glibc 2.28 has, or to the
-// functions below, which no other object sees.  auditwheel checks the result.
+// The module is linked on a newer distribution, whose linker takes the newest version of each name.
+// With this file, libebb.a and the static libstdc++ and libgcc refer to versions that glibc 2.28
+// has, or to the functions below, which no other object sees.  auditwheel checks the result.
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -26,8 +27,8 @@
 
 extern "C" {
 
-// libstdc++ reads it to leave out atomic operations in a process with one thread.  Python's processes have
-// several.  0: there may be threads.  (glibc 2.32)
+// libstdc++ reads it to leave out atomic operations in a process with one thread.  Python's
+// processes have several.  0: there may be threads.  (glibc 2.32)
 EBB_LOCAL char __libc_single_threaded = 0;
 
 // For std::random_device.  (glibc 2.36)
@@ -35,7 +36,8 @@ EBB_LOCAL uint32_t arc4random() {
   uint32_t number = 0;
   size_t filled = 0;
   while (filled < sizeof number) {
-    const ssize_t got = getrandom(reinterpret_cast<char*>(&number) + filled, sizeof number - filled, 0);
+    const ssize_t got =
+        getrandom(reinterpret_cast<char*>(&number) + filled, sizeof number - filled, 0);
     if (got > 0) {
       filled += static_cast<size_t>(got);
     } else if (errno != EINTR) {
@@ -61,12 +63,13 @@ EBB_LOCAL int __wrap_stat64(const char* path, struct stat* to) { return __wrap_s
 EBB_LOCAL int __wrap_lstat64(const char* path, struct stat* to) { return __wrap_lstat(path, to); }
 EBB_LOCAL int __wrap_fstat64(int file, struct stat* to) { return __wrap_fstat(file, to); }
 
-// Functions that newer libraries offer under newer versions too, mostly since libpthread and libdl became
-// parts of libc.  The first version of all names on x86-64 is GLIBC_2.2.5.
-#define EBB_FIRST_VERSION(name)                                                        \
-  asm(".symver ebb_first_" #name ", " #name "@GLIBC_2.2.5\n"                            \
-      ".text\n.globl __wrap_" #name "\n.hidden __wrap_" #name                           \
-      "\n.type __wrap_" #name ", @function\n__wrap_" #name ": jmp ebb_first_" #name "@PLT\n")
+// Functions that newer libraries offer under newer versions too, mostly since libpthread and libdl
+// became parts of libc.  The first version of all names on x86-64 is GLIBC_2.2.5.
+#define EBB_FIRST_VERSION(name)                                                       \
+  asm(".symver ebb_first_" #name ", " #name                                           \
+      "@GLIBC_2.2.5\n"                                                                \
+      ".text\n.globl __wrap_" #name "\n.hidden __wrap_" #name "\n.type __wrap_" #name \
+      ", @function\n__wrap_" #name ": jmp ebb_first_" #name "@PLT\n")
 // CMakeLists.txt reads the names from these lines.
 EBB_FIRST_VERSION(__pthread_key_create);
 EBB_FIRST_VERSION(dlclose);
@@ -92,7 +95,7 @@ EBB_FIRST_VERSION(pthread_rwlock_wrlock);
 EBB_FIRST_VERSION(pthread_setspecific);
 EBB_FIRST_VERSION(pthread_sigmask);
 
-// How the unwinder of libgcc finds the tables of exceptions that belong to an address.  (glibc 2.35)
+// How the unwinder of libgcc finds the tables of exceptions that belong to an address. (glibc 2.35)
 struct EbbWanted {
   uintptr_t address;
   struct dl_find_object* found;

@@ -1,8 +1,8 @@
-// ebb._native: the functions of embed/ebb.h for the package's Python code, which has the interface that
-// users see.  Requests and replies are JSON.
+// ebb._native: the functions of embed/ebb.h for the package's Python code, which has the interface
+// that users see.  Requests and replies are JSON.
 //
-// Every call of the library runs without the GIL.  A failed call raises what ebb._errors makes of its
-// code and message.
+// Every call of the library runs without the GIL.  A failed call raises what ebb._errors makes of
+// its code and message.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -27,8 +27,8 @@ namespace {
 // --- Errors ------------------------------------------------------------------------------------
 
 [[noreturn]] void Raise(ebb_code code, const std::string& message) {
-  const nb::object error =
-      nb::module_::import_("ebb._errors").attr("from_code")(code, nb::bytes(message.data(), message.size()));
+  const nb::object error = nb::module_::import_("ebb._errors")
+                               .attr("from_code")(code, nb::bytes(message.data(), message.size()));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
 }
@@ -73,8 +73,8 @@ nb::bytes Take(ebb_bytes* bytes) {
 
 // --- Signals -------------------------------------------------------------------------------------
 
-// Runs Python's handlers of signals a few times a second during a call.  An exception of a handler ends
-// the call.
+// Runs Python's handlers of signals a few times a second during a call.  An exception of a handler
+// ends the call.
 class Signals {
  public:
   Signals() = default;
@@ -85,11 +85,12 @@ class Signals {
   // An ebb_ends; `context` is a Signals.
   static int Ends(void* context) noexcept { return static_cast<Signals*>(context)->Poll() ? 1 : 0; }
 
-  // Whether KeyboardInterrupt ended the call.  Any other exception is raised, and so is it, unless `may_end`.
-  // REQUIRES: the GIL is held.
+  // Whether KeyboardInterrupt ended the call.  Any other exception is raised, and so is it, unless
+  // `may_end`. REQUIRES: the GIL is held.
   bool RaiseOthers(bool may_end) {
     if (!raised_.is_valid()) return false;
-    const bool is_interrupt = PyErr_GivenExceptionMatches(raised_.ptr(), PyExc_KeyboardInterrupt) != 0;
+    const bool is_interrupt =
+        PyErr_GivenExceptionMatches(raised_.ptr(), PyExc_KeyboardInterrupt) != 0;
     if (is_interrupt && may_end) return true;
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised_.ptr())), raised_.ptr());
     throw nb::python_error();
@@ -137,7 +138,8 @@ struct Columns {
 };
 using SharedColumns = std::shared_ptr<const Columns>;
 
-// A struct of the library, again: it points to the same buffers and texts, and has a lifetime of its own.
+// A struct of the library, again: it points to the same buffers and texts, and has a lifetime of
+// its own.
 template <typename Struct>
 struct Again {
   SharedColumns columns;
@@ -288,7 +290,8 @@ class Table {
   SharedColumns columns_;
 };
 
-// --- Bytes from Python -----------------------------------------------------------------------------
+// --- Bytes from Python
+// -----------------------------------------------------------------------------
 
 // The bytes of an object with a buffer, which must not change while this object lives.
 class View {
@@ -306,7 +309,8 @@ class View {
   Py_buffer buffer_{};
 };
 
-// --- A cluster ---------------------------------------------------------------------------------------
+// --- A cluster
+// ---------------------------------------------------------------------------------------
 
 struct FreeBatch {
   void operator()(ebb_batch* batch) const { ebb_batch_free(batch); }
@@ -350,7 +354,8 @@ class Cluster {
     });
   }
 
-  // `changes`: bytes of an object that is put, or (kind, namespace, name, uid) of one that is deleted.
+  // `changes`: bytes of an object that is put, or (kind, namespace, name, uid) of one that is
+  // deleted.
   uint64_t Apply(const nb::list& changes) {
     const std::unique_ptr<ebb_batch, FreeBatch> batch(ebb_batch_new());
     if (batch == nullptr) throw std::bad_alloc();
@@ -378,8 +383,8 @@ class Cluster {
     return version;
   }
 
-  // The reply, and whether KeyboardInterrupt ended the call.  `may_end`: the call then returns the best that
-  // it has found; otherwise KeyboardInterrupt is raised.
+  // The reply, and whether KeyboardInterrupt ended the call.  `may_end`: the call then returns the
+  // best that it has found; otherwise KeyboardInterrupt is raised.
   nb::tuple Call(ebb_call call, const nb::bytes& request, bool may_end) {
     Signals signals;
     ebb_bytes* reply = nullptr;
@@ -409,7 +414,8 @@ class Cluster {
   ebb_cluster* cluster_ = nullptr;
 };
 
-// --- Without a cluster -------------------------------------------------------------------------------
+// --- Without a cluster
+// -------------------------------------------------------------------------------
 
 Table AnswerTable(const std::string& name, const nb::bytes& answer) {
   ArrowArrayStream stream{};
@@ -421,18 +427,14 @@ Table AnswerTable(const std::string& name, const nb::bytes& answer) {
 
 nb::bytes Compare(const nb::bytes& before, const nb::bytes& after) {
   ebb_bytes* comparison = nullptr;
-  Run([&, a = before.c_str(), a_size = before.size(), b = after.c_str(),
-       b_size = after.size()](ebb_error** error) {
-    return ebb_compare(a, a_size, b, b_size, &comparison, error);
-  });
+  Run([&, a = before.c_str(), a_size = before.size(), b = after.c_str(), b_size = after.size()](
+          ebb_error** error) { return ebb_compare(a, a_size, b, b_size, &comparison, error); });
   return Take(comparison);
 }
 
 nb::bytes Generate(const std::string& kind, uint32_t nodes, uint64_t seed) {
   ebb_bytes* snapshot = nullptr;
-  Run([&](ebb_error** error) {
-    return ebb_generate(kind.c_str(), nodes, seed, &snapshot, error);
-  });
+  Run([&](ebb_error** error) { return ebb_generate(kind.c_str(), nodes, seed, &snapshot, error); });
   return Take(snapshot);
 }
 

@@ -1,4 +1,5 @@
 """The example notebooks run from the first cell to the last; their own asserts check the answers."""
+
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,5 @@
 """The command `ebb sweep FILE.yaml`."""
+
 from __future__ import annotations
 
 import json

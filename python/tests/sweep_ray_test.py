@@ -1,4 +1,5 @@
 """ebb.sweep on Ray: the same rows as without it, on one node and on two."""
+
 from __future__ import annotations
 
 import os
@@ -30,7 +31,12 @@ def one_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
         ray.init(
-            address="local", num_cpus=2, object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, log_to_driver=False, runtime_env=environment
+            address="local",
+            num_cpus=2,
+            object_store_memory=OBJECT_STORE_BYTES,
+            include_dashboard=False,
+            log_to_driver=False,
+            runtime_env=environment,
         )
         yield
         ray.shutdown()
@@ -85,9 +91,17 @@ class _RayNode:
     """`ray start` as a child of this process, until the end of the block."""
 
     def __init__(self, *arguments: str) -> None:
-        command = [str(Path(sys.executable).parent / "ray"), "start", "--block", "--num-cpus=1", "--disable-usage-stats"]
+        command = [
+            str(Path(sys.executable).parent / "ray"),
+            "start",
+            "--block",
+            "--num-cpus=1",
+            "--disable-usage-stats",
+        ]
         command += [f"--object-store-memory={OBJECT_STORE_BYTES}", *arguments]
-        self._process = subprocess.Popen(command, env=_ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._process = subprocess.Popen(
+            command, env=_ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
 
     def __enter__(self) -> None:
         assert self._process.stdout is not None
@@ -138,7 +152,9 @@ class _HeldDumps(threading.Thread):
 
 def test_two_nodes_answer_at_the_same_time(tmp_path: Path) -> None:
     address = f"127.0.0.1:{_free_port()}"
-    head = _RayNode("--head", f"--port={address.rpartition(':')[2]}", "--node-ip-address=127.0.0.1", "--include-dashboard=false")
+    head = _RayNode(
+        "--head", f"--port={address.rpartition(':')[2]}", "--node-ip-address=127.0.0.1", "--include-dashboard=false"
+    )
     with head, _RayNode(f"--address={address}", "--node-ip-address=127.0.0.1"):
         held = _HeldDumps([tmp_path / "a.pb", tmp_path / "b.pb"], dump(tmp_path / "whole.pb").read_bytes())
         command = [sys.executable, "-c", _ON_TWO_NODES, str(tmp_path / "out"), address, *map(str, held.paths)]

@@ -1,4 +1,5 @@
 """What the tests of sweeps share."""
+
 from __future__ import annotations
 
 import os
@@ -74,4 +75,3 @@ def has_open(pid: int, path: Path) -> bool:
         return any(os.readlink(f"/proc/{pid}/fd/{each}") == str(path) for each in os.listdir(f"/proc/{pid}/fd"))
     except OSError:
         return False
-

@@ -1,4 +1,5 @@
 """ebb.sweep: a grid of clusters and questions becomes one data set."""
+
 from __future__ import annotations
 
 import json
@@ -37,7 +38,9 @@ def out(tmp_path: Path) -> Path:
 
 def test_a_row_has_what_the_cluster_answers(tmp_path: Path, out: Path) -> None:
     path = dump(tmp_path / "a.pb")
-    table = sweep(path, {"today": {"answer": True}, "thresholds": THRESHOLDS}, out).table(options=["scale_down_utilization_threshold"])
+    table = sweep(path, {"today": {"answer": True}, "thresholds": THRESHOLDS}, out).table(
+        options=["scale_down_utilization_threshold"]
+    )
     rows = {(row["question"], row["scale_down_utilization_threshold"]): row for row in table.to_pylist()}
     assert set(rows) == {("today", None), ("thresholds", 0.3), ("thresholds", 0.6)}
     with ebb.Cluster.load(path, now=NOW) as cluster:
@@ -67,7 +70,11 @@ def test_each_kind_of_question_fills_its_columns(tmp_path: Path, out: Path) -> N
     rows = {row["question"]: row for row in table.to_pylist()}
     assert [row["error"] for row in rows.values()] == [None] * 4
     changed = rows["changed"]
-    assert changed["before_removed"] + len(changed["now_too"]) - len(changed["no_more"]) == changed["removed"] > changed["before_removed"]
+    assert (
+        changed["before_removed"] + len(changed["now_too"]) - len(changed["no_more"])
+        == changed["removed"]
+        > changed["before_removed"]
+    )
     assert rows["same"]["decision_sha256"] == changed["decision_sha256"]
     assert rows["kept_by"]["blockers"][0]["nodes"] > 0
     assert rows["curve"]["frontier"][0]["removed"] > 0
@@ -88,8 +95,20 @@ def test_clusters_are_paths_globs_urls_bytes_and_generated(tmp_path: Path, out: 
     rows = {row["cluster"]: row for row in table.to_pylist()}
     assert all(row["error"] is None for row in rows.values()), [row["error"] for row in rows.values()]
     by_bytes = next(name for name in rows if name.startswith("bytes-"))
-    assert set(rows) == {"a", "eu/b", "by-url", by_bytes, "company-20-1", "mixed-10-1", "mixed-10-2", "mixed-10-3", "labelled"}
-    assert {rows[name]["decision_sha256"] for name in ("a", "by-url", by_bytes, "labelled")} == {rows["a"]["decision_sha256"]}
+    assert set(rows) == {
+        "a",
+        "eu/b",
+        "by-url",
+        by_bytes,
+        "company-20-1",
+        "mixed-10-1",
+        "mixed-10-2",
+        "mixed-10-3",
+        "labelled",
+    }
+    assert {rows[name]["decision_sha256"] for name in ("a", "by-url", by_bytes, "labelled")} == {
+        rows["a"]["decision_sha256"]
+    }
     assert rows["labelled"]["labels"] == [("region", "eu")]
 
 
@@ -339,7 +358,9 @@ def test_a_full_disk_is_an_error_and_the_data_set_stays_readable(tmp_path: Path,
     # The largest size of a file stands for a full disk: writing fails in the middle.
     assert sweep({"generate": "uniform", "nodes": 5}, {"today": {}}, out).answered == 1
     spec = tmp_path / "sweep.yaml"
-    spec.write_text(f"clusters: [{{generate: uniform, nodes: 5, seeds: 1-30}}]\nquestions: {{today: {{}}}}\nnow: {NOW}\nout: {out}\n")
+    spec.write_text(
+        f"clusters: [{{generate: uniform, nodes: 5, seeds: 1-30}}]\nquestions: {{today: {{}}}}\nnow: {NOW}\nout: {out}\n"
+    )
     ended = subprocess.run([sys.executable, "-c", _FULL_DISK, str(spec)], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert str(out) in ended.stderr and "File too large" in ended.stderr and "stay readable" in ended.stderr
@@ -409,8 +430,9 @@ def test_memory_does_not_grow_with_the_number_of_plans(tmp_path: Path, out: Path
 
 def test_progress_says_rate_and_time_left() -> None:
     counts = Counts(total=10_000, answered=1_200, had_row=800, errors=2, workers_lost=1)
-    assert line(counts, 10.0, 2) == "2,000 of 10,000 answers (20%), 800 had a row, 120/s, 67 s left, 2 errors, 1 worker lost"
+    assert (
+        line(counts, 10.0, 2)
+        == "2,000 of 10,000 answers (20%), 800 had a row, 120/s, 67 s left, 2 errors, 1 worker lost"
+    )
     assert line(Counts(total=None), 1.0, 0) == "0 answers, 0/s, waiting for cores"
     assert line(Counts(total=0), 0.0, 2) == "0 of 0 answers (0%), 0/s"
-
-

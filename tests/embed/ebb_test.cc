@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tables/arrow_c.h"
 #include "tests/session/session_objects.h"
 #include "wire/planner.pb.h"
 
@@ -499,6 +501,111 @@ TEST_P(AsGivenTest, NodesWithoutAnyPodAreBelievedOrRefused) {
   Put({NodeJson("a"), NodeJson("b")});
   EXPECT_THAT(Call(EBB_CALL_PLAN, EBB_JSON, kAtNow),
               GetParam() ? HasSubstr("\"removed\": 2") : HasSubstr("not a single pod"));
+}
+
+TEST_F(EbbTest, BlockersFrontiersAndWhatIfsAreTheDocumentsOfTheCommandLine) {
+  EXPECT_THAT(Call(EBB_CALL_BLOCKERS, EBB_JSON, kAtNow), HasSubstr("\"kind\": \"Blockers\""));
+  EXPECT_THAT(Call(EBB_CALL_FRONTIER, EBB_JSON,
+                   R"({"input":{"now":"1780315200","search":{"iterations":"2"}}})"),
+              HasSubstr("\"kind\": \"Frontier\""));
+  EXPECT_THAT(Call(EBB_CALL_WHAT_IF, EBB_JSON,
+                   R"({"input":{"now":"1780315200"},
+               "changes":"objects: [{kind: Node, metadata: {name: b}, $patch: delete}]"})"),
+              HasSubstr("\"removedBeforeAlone\""));
+  v1alpha1::BlockersReply blockers;
+  EXPECT_TRUE(blockers.ParseFromString(Call(EBB_CALL_BLOCKERS, EBB_PROTOBUF, "")));
+}
+
+TEST_F(EbbTest, AHostEndsACall) {
+  const auto ends_after = [this](ebb_call call, int asks, std::string_view request) {
+    ebb_bytes* reply = nullptr;
+    const ebb_code code = ebb_cluster_call_until(
+        cluster_, call, EBB_JSON, request.data(), request.size(),
+        [](void* left) { return --*static_cast<int*>(left) < 0 ? 1 : 0; }, &asks, &reply, nullptr);
+    ebb_bytes_free(reply);
+    return std::pair(code, asks);
+  };
+  const std::string of_a = R"({"input":{"now":"1780315200"},"nodes":["a"]})";
+  const auto [code, left] = ends_after(EBB_CALL_EXPLAIN, 0, of_a);
+  EXPECT_EQ(code, EBB_DEADLINE_EXCEEDED);
+  EXPECT_EQ(left, -1);  // Once over, the host is not asked again.
+  EXPECT_EQ(ends_after(EBB_CALL_EXPLAIN, 1'000'000, of_a).first, EBB_OK);
+}
+
+// The number of rows of a stream, which is released.
+int64_t RowsOf(ArrowArrayStream& stream) {
+  ArrowArray batch{};
+  EXPECT_EQ(stream.get_next(&stream, &batch), 0);
+  const int64_t rows = batch.length;
+  batch.release(&batch);
+  stream.release(&stream);
+  return rows;
+}
+
+TEST_F(EbbTest, TablesOfTheClusterAndOfAPlan) {
+  ArrowArrayStream stream{};
+  ErrorSlot error;
+  ASSERT_EQ(ebb_cluster_table(cluster_, "nodes", EBB_JSON, nullptr, 0, &stream, error.slot()),
+            EBB_OK)
+      << error.message();
+  EXPECT_EQ(RowsOf(stream), 2);
+  const std::string plan = Call(EBB_CALL_PLAN, EBB_JSON, kAtNow);
+  ASSERT_EQ(ebb_answer_table("moves", plan.data(), plan.size(), &stream, nullptr), EBB_OK);
+  EXPECT_EQ(RowsOf(stream), 1);
+  EXPECT_EQ(ebb_cluster_table(cluster_, "moves", EBB_JSON, nullptr, 0, &stream, nullptr),
+            EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_cluster_table(cluster_, nullptr, EBB_JSON, nullptr, 0, &stream, nullptr),
+            EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_cluster_table(cluster_, "nodes", EBB_JSON, nullptr, 0, nullptr, nullptr),
+            EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_answer_table("moves", nullptr, 5, &stream, nullptr), EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_answer_table("moves", "{", 1, &stream, nullptr), EBB_INVALID_ARGUMENT);
+}
+
+TEST_F(EbbTest, PlansAreCompared) {
+  const std::string plan = Call(EBB_CALL_PLAN, EBB_JSON, kAtNow);
+  ebb_bytes* comparison = nullptr;
+  ASSERT_EQ(ebb_compare(plan.data(), plan.size(), plan.data(), plan.size(), &comparison, nullptr),
+            EBB_OK);
+  EXPECT_THAT(std::string(ebb_bytes_text(comparison).data), HasSubstr("\"removedByBoth\": 1"));
+  ebb_bytes_free(comparison);
+  ErrorSlot error;
+  EXPECT_EQ(ebb_compare(plan.data(), plan.size(), "{", 1, &comparison, error.slot()),
+            EBB_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message(), HasSubstr("after: is not JSON"));
+}
+
+TEST(EbbLibraryTest, AGeneratedClusterIsADump) {
+  ebb_bytes* snapshot = nullptr;
+  ASSERT_EQ(ebb_generate("uniform", 3, 1, &snapshot, nullptr), EBB_OK);
+  ebb_cluster* cluster = nullptr;
+  ASSERT_EQ(ebb_cluster_new(EBB_ABI_VERSION, nullptr, &cluster, nullptr), EBB_OK);
+  const ebb_text dump = ebb_bytes_text(snapshot);
+  EXPECT_EQ(ebb_cluster_load(cluster, dump.data, dump.size, nullptr), EBB_OK);
+  ebb_bytes_free(snapshot);
+  ebb_cluster_free(cluster);
+  ErrorSlot error;
+  EXPECT_EQ(ebb_generate("unform", 3, 1, &snapshot, error.slot()), EBB_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message(), HasSubstr("is not one of uniform"));
+  EXPECT_EQ(ebb_generate("uniform", 0, 1, &snapshot, nullptr), EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_generate(nullptr, 3, 1, &snapshot, nullptr), EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_generate("uniform", 3, 1, nullptr, nullptr), EBB_INVALID_ARGUMENT);
+}
+
+TEST(EbbLibraryTest, TheTableOfOptionsHasTheFlagAndTheDefault) {
+  ebb_bytes* bytes = nullptr;
+  ASSERT_EQ(ebb_option_table(&bytes, nullptr), EBB_OK);
+  const auto table = nlohmann::json::parse(ebb_bytes_text(bytes).data);
+  ebb_bytes_free(bytes);
+  for (const nlohmann::json& row : table) {
+    if (row["option"] != "scaleDown.planner.scaleDownUtilizationThreshold") continue;
+    EXPECT_EQ(row["flag"], "scale-down-utilization-threshold");
+    EXPECT_EQ(row["kind"], "fraction");
+    EXPECT_EQ(row["default"], 0.5);
+    EXPECT_EQ(row["about"], "plans");
+    return;
+  }
+  FAIL() << "the table lacks the threshold";
 }
 
 TEST_F(EbbTest, ManyThreadsMayCallAndOneClose) {

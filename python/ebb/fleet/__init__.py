@@ -20,6 +20,7 @@ The modules, in reading order:
   driver     ebb.sweep: cuts the grid into pieces, gives them to workers, writes their rows
   file       a sweep as a YAML file
 """
+
 from .clusters import Generated, Source
 from .driver import Result, sweep
 from .errors import SweepError

@@ -2,6 +2,7 @@
 
 A piece is one cluster with some of the questions.  The worker reads the dump, and loads it once for all questions.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -82,7 +83,7 @@ def stream_of(made: Sequence[Mapping[str, Any]]) -> bytes:
     schema = rows.schema().append(pa.field("question", pa.string()))
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.RecordBatch.from_pylist(list(made), schema))
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def _about(piece: Piece, question: Question) -> dict[str, Any]:
@@ -165,11 +166,13 @@ def _load(dump: Any, piece: Piece) -> Any:
     import ebb
 
     if isinstance(dump, Generated):
-        return ebb.generate(dump.kind, dump.nodes, dump.seed, options={"now": piece.now})
+        kind: Any = dump.kind  # generate() checks it.
+        return ebb.generate(kind, dump.nodes, dump.seed, options={"now": piece.now})
     return ebb.Cluster.load(dump, now=piece.now)
 
 
-def _ask(cluster: Any, question: Question) -> bytes:
+def _ask(cluster: Any, question: Question) -> Any:
+    """The answer as JSON, in bytes."""
     options = dict(question.options)
     if question.ask == "what_if":
         return cluster.what_if(question.changes, then=question.then, **options).json

@@ -1,4 +1,5 @@
 """Which clusters a sweep asks: files, URLs, bytes and generated clusters, each with a name and labels."""
+
 from __future__ import annotations
 
 import glob

@@ -10,6 +10,7 @@ be read at any time, and a crash or a full disk loses only rows that have no fil
 A row is there once: by cluster (name and labels), hash of the dump, time, question and version of ebb.  A row of
 errors-….parquet leaves the data set before the row that replaces it comes in.
 """
+
 from __future__ import annotations
 
 import io
@@ -87,7 +88,9 @@ class DataSet:
 
     def write(self, table: pa.Table) -> None:
         """Adds rows, which have the column `question` besides those of rows.schema()."""
-        again = pc.and_(pc.is_valid(table["error_kind"]), pc.invert(pc.is_in(table["error_kind"], pa.array(sorted(FINAL_ERRORS)))))
+        again = pc.and_(
+            pc.is_valid(table["error_kind"]), pc.invert(pc.is_in(table["error_kind"], pa.array(sorted(FINAL_ERRORS))))
+        )
         try:
             self._drop_errors(table)
             for name in pc.unique(table["question"]).to_pylist():
@@ -97,7 +100,9 @@ class DataSet:
                     if part.num_rows:
                         self._put(f"{self._folder(name)}/{prefix}-{uuid.uuid4().hex}.parquet", _parquet(part))
         except OSError as error:
-            raise SweepError(f"{self.out}: {error}; the rows that were written before stay readable, and the same sweep answers what is missing") from error
+            raise SweepError(
+                f"{self.out}: {error}; the rows that were written before stay readable, and the same sweep answers what is missing"
+            ) from error
 
     def _open(self, add_version: bool, now: int) -> int:
         if self._local:
@@ -108,7 +113,9 @@ class DataSet:
         if "_sweep.json" not in names:
             others = [name for name in names if name != "_lock" and not name.startswith(_TEMPORARY)]
             if others:
-                raise SweepError(f"{self.out}: has {others[0]!r} and no _sweep.json, so it is not the data set of a sweep")
+                raise SweepError(
+                    f"{self.out}: has {others[0]!r} and no _sweep.json, so it is not the data set of a sweep"
+                )
             self._put(about, json.dumps({"schema": rows.SCHEMA_VERSION, "now": now}).encode())
             return now
         try:
@@ -117,7 +124,9 @@ class DataSet:
         except (ValueError, KeyError, TypeError) as error:
             raise SweepError(f"{self.out}/_sweep.json: is not what a sweep wrote: {error}") from error
         if schema != rows.SCHEMA_VERSION:
-            raise SweepError(f"{self.out}: has columns of version {schema}, and this ebb writes version {rows.SCHEMA_VERSION}")
+            raise SweepError(
+                f"{self.out}: has columns of version {schema}, and this ebb writes version {rows.SCHEMA_VERSION}"
+            )
         versions = [name.partition("=")[2] for name in names if name.startswith("ebb_version=")]
         others = sorted(set(versions) - {self.version})
         if others and not add_version:
@@ -140,7 +149,7 @@ class DataSet:
 
     def _list(self) -> list[str]:
         try:
-            return self._files.ls(self._root, detail=False)
+            return list(self._files.ls(self._root, detail=False))
         except FileNotFoundError:  # An object store has no empty folders.
             return []
 
@@ -158,7 +167,11 @@ class DataSet:
     def _paths(self) -> list[str]:
         """The files with rows of this version."""
         folder = posixpath.join(self._root, f"ebb_version={self.version}")
-        return [path for path in self._files.find(folder) if path.endswith(".parquet")] if self._files.exists(folder) else []
+        return (
+            [path for path in self._files.find(folder) if path.endswith(".parquet")]
+            if self._files.exists(folder)
+            else []
+        )
 
     def _read(self, path: str, columns: list[str] | None = None) -> pa.Table:
         with self._files.open(path, "rb") as file:

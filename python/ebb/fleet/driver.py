@@ -1,4 +1,5 @@
 """ebb.sweep: cuts the grid into pieces of work, gives them to workers, and writes their rows."""
+
 from __future__ import annotations
 
 import os
@@ -108,7 +109,9 @@ def sweep(
         done = data.done(asked)
         team = _workers(where, workers, asked, expected, memory_max, ray or {})
         try:
-            pieces = _pieces(found if known is None else known, asked, data.now if given_now is None else given_now, done)
+            pieces = _pieces(
+                found if known is None else known, asked, data.now if given_now is None else given_now, done
+            )
             total = None if known is None else len(known) * len(asked)
             run = _Run(team, data, asked, expected, retries, Counts(total), Progress(progress))
             run.run(_work(pieces, None if known is None else len(known), len(asked), team.cores))
@@ -117,11 +120,24 @@ def sweep(
     finally:
         data.close()
     counts = run.counts
-    return Result(os.fspath(out), expected, counts.answered, counts.had_row, counts.errors, counts.workers_lost, run.progress.seconds)
+    return Result(
+        os.fspath(out),
+        expected,
+        counts.answered,
+        counts.had_row,
+        counts.errors,
+        counts.workers_lost,
+        run.progress.seconds,
+    )
 
 
 def _workers(
-    where: str, count: int | None, asked: Sequence[Question], expected: str, memory_max: int | None, ray: Mapping[str, Any]
+    where: str,
+    count: int | None,
+    asked: Sequence[Question],
+    expected: str,
+    memory_max: int | None,
+    ray: Mapping[str, Any],
 ) -> Workers:
     if where == "ray":
         try:
@@ -181,7 +197,14 @@ def _work(pieces: Iterable[Piece], clusters: int | None, asked: int, cores: int)
 
 class _Run:
     def __init__(
-        self, team: Workers, data: DataSet, asked: Sequence[Question], expected: str, retries: int, counts: Counts, progress: Progress
+        self,
+        team: Workers,
+        data: DataSet,
+        asked: Sequence[Question],
+        expected: str,
+        retries: int,
+        counts: Counts,
+        progress: Progress,
     ) -> None:
         self.counts = counts
         self.progress = progress
@@ -223,7 +246,9 @@ class _Run:
             return
         answered: Answered = outcome.answered
         if answered.version != self._expected:
-            raise SweepError(f"a worker has ebb {answered.version}, and this is ebb {self._expected}; no row of it was taken")
+            raise SweepError(
+                f"a worker has ebb {answered.version}, and this is ebb {self._expected}; no row of it was taken"
+            )
         self.counts.answered += answered.count
         self.counts.had_row += answered.skipped
         self.counts.errors += answered.errors
@@ -258,4 +283,6 @@ class _Run:
         self._written_at = self.progress.seconds
         streams, self._streams = self._streams, []
         if streams:
-            self._data.write(pa.concat_tables(pa.ipc.open_stream(stream).read_all() for stream in streams).combine_chunks())
+            self._data.write(
+                pa.concat_tables(pa.ipc.open_stream(stream).read_all() for stream in streams).combine_chunks()
+            )

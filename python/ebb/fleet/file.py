@@ -1,4 +1,5 @@
 """A sweep as a YAML file.  docs/sweep.schema.json is the schema, docs/fleet.md the manual."""
+
 from __future__ import annotations
 
 import os
@@ -9,7 +10,20 @@ from typing import Any
 from .clusters import is_url
 from .errors import SweepError
 
-_KEYS = {"apiVersion", "kind", "clusters", "questions", "options", "now", "where", "out", "workers", "retries", "memory-max", "ray"}
+_KEYS = {
+    "apiVersion",
+    "kind",
+    "clusters",
+    "questions",
+    "options",
+    "now",
+    "where",
+    "out",
+    "workers",
+    "retries",
+    "memory-max",
+    "ray",
+}
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 
@@ -41,7 +55,7 @@ def _arguments(given: Any, folder: str) -> dict[str, Any]:
         if not given.get(key):
             raise SweepError(f"{key}: missing")
     clusters = given["clusters"]
-    arguments = {
+    arguments: dict[str, Any] = {
         "clusters": [_below(each, folder) for each in (clusters if isinstance(clusters, list) else [clusters])],
         "questions": given["questions"],
         "folder": folder,
@@ -56,9 +70,9 @@ def _arguments(given: Any, folder: str) -> dict[str, Any]:
     if "ray" in arguments:
         if not isinstance(arguments["ray"], Mapping):
             raise SweepError(f"ray: {arguments['ray']!r} is not a mapping")
-        arguments["ray"] = {str(key).replace("-", "_"): value for key, value in arguments["ray"].items()}
-        if "object_store_memory" in arguments["ray"]:
-            arguments["ray"]["object_store_memory"] = bytes_of(arguments["ray"]["object_store_memory"], "ray: object-store-memory")
+        ray = arguments["ray"] = {str(key).replace("-", "_"): value for key, value in arguments["ray"].items()}
+        if "object_store_memory" in ray:
+            ray["object_store_memory"] = bytes_of(ray["object_store_memory"], "ray: object-store-memory")
     return arguments
 
 

@@ -4,6 +4,7 @@ Each worker has a socket of its own.  So it is known what a worker that dies was
 that others use can be left broken.  Processes are started from anew and not forked: a fork would copy locks that
 threads hold, and would run a script without `if __name__ == "__main__"` again.
 """
+
 from __future__ import annotations
 
 import os
@@ -95,7 +96,9 @@ class _Worker:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
         command = [sys.executable, "-m", "ebb.fleet.worker", str(theirs.fileno())]
         with theirs:
-            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment)
+            self._process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment
+            )
         self.connection = Connection(ours.detach())
         self._send(setup)
 

@@ -3,8 +3,10 @@
 A task gets pieces, and its worker reads the dumps itself; only rows come back.  Ray does not repeat tasks itself
 (max_retries=0): the sweep does, so that it can narrow down which question a worker is lost with.
 """
+
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -27,7 +29,12 @@ _KEYS = {"address", "memory", "object_store_memory"}
 
 class RayWorkers:
     def __init__(
-        self, count: int | None, asked: Sequence[Question], version: str, memory_max: int | None, settings: Mapping[str, Any]
+        self,
+        count: int | None,
+        asked: Sequence[Question],
+        version: str,
+        memory_max: int | None,
+        settings: Mapping[str, Any],
     ) -> None:
         """count: tasks at a time; None: as many as the cluster has cores.
 
@@ -45,13 +52,13 @@ class RayWorkers:
         self._looked_at = float("-inf")
         self._setup = ray.put((list(asked), version))
         self._task = ray.remote(_task).options(num_cpus=1, max_retries=0, memory=memory_max)
-        self._running: dict[ray.ObjectRef, Work] = {}
+        self._running: dict[Any, Work] = {}
 
     @property
     def cores(self) -> int:
         if time.monotonic() - self._looked_at > _CORES_LOOK_SECONDS:
             self._looked_at = time.monotonic()
-            self._cores = int(ray.cluster_resources().get("CPU", 0))
+            self._cores = int(_resources().get("CPU", 0))
         return self._cores if self._count is None else self._count
 
     def wants(self) -> bool:
@@ -78,12 +85,14 @@ class RayWorkers:
         if self._own:
             ray.shutdown()
 
-    def _outcome(self, reference: ray.ObjectRef) -> Outcome:
+    def _outcome(self, reference: Any) -> Outcome:
         work = self._running.pop(reference)
         try:
             return Outcome(work, ray.get(reference))
         except ray.exceptions.RayTaskError as error:
-            raise SweepError(f"a Ray task failed: {error}; is ebb[sweep] installed on every node of the cluster?") from error
+            raise SweepError(
+                f"a Ray task failed: {error}; is ebb[sweep] installed on every node of the cluster?"
+            ) from error
         except ray.exceptions.RayError as error:
             return Outcome(work, None, f"the Ray worker was lost: {type(error).__name__}: {_first_line(error)}")
 
@@ -94,11 +103,21 @@ def _task(work: Work, setup: tuple[list[Question], str]) -> Any:
 
 def _connect(count: int | None, settings: Mapping[str, Any]) -> None:
     address = settings.get("address") or os.environ.get("RAY_ADDRESS")
-    own = {} if address else {"num_cpus": count, "object_store_memory": settings.get("object_store_memory"), "include_dashboard": False}
+    own: dict[str, Any] = (
+        {}
+        if address
+        else {"num_cpus": count, "object_store_memory": settings.get("object_store_memory"), "include_dashboard": False}
+    )
     try:
-        ray.init(address=address or "local", logging_level="warning", log_to_driver=False, **own)
+        ray.init(address=address or "local", logging_level=logging.WARNING, log_to_driver=False, **own)
     except (ConnectionError, ValueError) as error:
         raise SweepError(f"ray: {address or 'a new cluster'}: {error}") from error
+
+
+def _resources() -> Mapping[str, float]:
+    look: Any = ray.cluster_resources
+    found: Mapping[str, float] = look()
+    return found
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,4 +1,5 @@
 """One line about how far a sweep is, on stderr: rewritten on a terminal, else now and then a new one."""
+
 from __future__ import annotations
 
 import sys
@@ -48,7 +49,11 @@ class Progress:
 def line(counts: Counts, seconds: float, cores: int) -> str:
     done = counts.answered + counts.had_row
     rate = counts.answered / seconds if seconds > 0 else 0.0
-    parts = [f"{done:,} of {counts.total:,} answers ({done * 100 // max(counts.total, 1)}%)" if counts.total is not None else f"{done:,} answers"]
+    parts = [
+        f"{done:,} of {counts.total:,} answers ({done * 100 // max(counts.total, 1)}%)"
+        if counts.total is not None
+        else f"{done:,} answers"
+    ]
     if counts.had_row:
         parts.append(f"{counts.had_row:,} had a row")
     parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s")

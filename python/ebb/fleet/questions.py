@@ -1,4 +1,5 @@
 """What a sweep asks of each cluster."""
+
 from __future__ import annotations
 
 import hashlib
@@ -9,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 from .errors import SweepError
@@ -39,13 +41,19 @@ class Question:
     limit: int | None = None
     answer: bool = False
 
-    @property
+    @cached_property
     def asked(self) -> str:
         """What is asked, as JSON with sorted keys.  The name, and whether the answer is kept, are not part of it."""
-        parts = {"ask": self.ask, "options": self.options, "changes": self.changes, "then": self.then, "limit": self.limit}
+        parts = {
+            "ask": self.ask,
+            "options": self.options,
+            "changes": self.changes,
+            "then": self.then,
+            "limit": self.limit,
+        }
         return json.dumps({key: value for key, value in parts.items() if value}, sort_keys=True, separators=(",", ":"))
 
-    @property
+    @cached_property
     def shown_options(self) -> str:
         """The options of the plan that the row shows, as JSON; a file's text is the beginning of its hash."""
         options = {**self.options, **(self.then or {})}
@@ -54,7 +62,7 @@ class Question:
                 options[key] = "sha256:" + hashlib.sha256(options[key].encode()).hexdigest()[:12]
         return json.dumps(options, sort_keys=True)
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         kept = "answer" if self.answer else ""
         return hashlib.sha256(f"{self.name}\0{kept}\0{self.asked}".encode()).hexdigest()

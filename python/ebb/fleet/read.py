@@ -1,4 +1,5 @@
 """Reads the data set of a sweep, and compares the plans of two."""
+
 from __future__ import annotations
 
 import os
@@ -41,10 +42,18 @@ def read(
     schema = rows.schema()
     for name in rows.PARTITIONS:
         schema = schema.append(pa.field(name, pa.string()))
-    found = ds.dataset(paths, schema=schema, format="parquet", filesystem=files, partitioning=PARTITIONING, partition_base_dir=root)
-    wanted = [pc.field(name) == value for name, value in (("ebb_version", version), ("question", question)) if value is not None]
+    found = ds.dataset(
+        paths, schema=schema, format="parquet", filesystem=files, partitioning=PARTITIONING, partition_base_dir=root
+    )
+    wanted = [
+        pc.field(name) == value
+        for name, value in (("ebb_version", version), ("question", question))
+        if value is not None
+    ]
     condition = wanted[0] & wanted[-1] if wanted else None
-    table = found.to_table(columns=None if columns is None else sorted({*columns, *(["options"] if options else [])}), filter=condition)
+    table = found.to_table(
+        columns=None if columns is None else sorted({*columns, *(["options"] if options else [])}), filter=condition
+    )
     return _with_options(table, options) if options else table
 
 
@@ -67,11 +76,23 @@ def plan_changes(before: pyarrow.Table, after: pyarrow.Table) -> list[dict[str, 
     number of nodes that go, the text of the error, or None where there is no row.  Raises SweepError if no answers can be
     compared.
     """
-    needed = ["cluster", "labels", "source", "question", "options", "now", "input_sha256", "question_sha256", "decision_sha256"]
+    needed = [
+        "cluster",
+        "labels",
+        "source",
+        "question",
+        "options",
+        "now",
+        "input_sha256",
+        "question_sha256",
+        "decision_sha256",
+    ]
     needed += ["error_kind", "error", "removed"]
     sides = [{_question_of(row): row for row in table.select(needed).to_pylist()} for table in (before, after)]
     if sides[0] and sides[1] and not sides[0].keys() & sides[1].keys():
-        raise SweepError("the two tables have no question about the same dump at the same time; sweep both with the same `now`")
+        raise SweepError(
+            "the two tables have no question about the same dump at the same time; sweep both with the same `now`"
+        )
     changes = []
     for key in sorted(sides[0].keys() | sides[1].keys(), key=repr):
         old, new = (side.get(key) for side in sides)

@@ -1,4 +1,5 @@
 """The columns of a sweep's data set, and a row from an answer.  docs/fleet.md describes the columns."""
+
 from __future__ import annotations
 
 import hashlib
@@ -24,8 +25,16 @@ def schema() -> pyarrow.Schema:
 
     text, count, real = pa.string(), pa.int64(), pa.float64()
     blocker = pa.struct(
-        [("kind", text), ("namespace", text), ("name", text), ("reason", text), ("change", text), ("nodes", count),
-         ("nodes_gained", count), ("saved_per_hour_gained", real)]
+        [
+            ("kind", text),
+            ("namespace", text),
+            ("name", text),
+            ("reason", text),
+            ("change", text),
+            ("nodes", count),
+            ("nodes_gained", count),
+            ("saved_per_hour_gained", real),
+        ]
     )
     point = pa.struct([("removed", count), ("moved_pods", count), ("saved_per_hour", real)])
     return pa.schema(
@@ -111,7 +120,10 @@ def _of_plan(answer: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         "kept_by_reason": list(summary.get("keptByReason", {}).items()),
         "removed_nodes": [removal["node"] for removal in removals],
     }
-    moves = [[each["node"], [[pod.get("namespace"), pod["name"], pod.get("to")] for pod in each.get("pods", ())]] for each in removals]
+    moves = [
+        [each["node"], [[pod.get("namespace"), pod["name"], pod.get("to")] for pod in each.get("pods", ())]]
+        for each in removals
+    ]
     return row, moves
 
 

@@ -3,6 +3,7 @@
 FD is a socket: first come the questions, then lists of pieces, and an Answered goes back for each list.  The worker
 ends when the socket closes, so it does not outlive the process that started it.
 """
+
 from __future__ import annotations
 
 import resource

@@ -1,4 +1,5 @@
 """What a sweep needs from workers, wherever they run."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
