@@ -19,6 +19,7 @@ from ebb._cluster import Cluster, Deleted, Kind, generate
 from ebb._errors import ClosedError, Error, IncompleteError, InputError, LimitError, NotFoundError, OptionError
 from ebb._options import Duration, Options, OptionValue, Text, Time, check_options, option_names
 from ebb._table import Table
+from ebb.fleet import sweep
 
 
 class VersionInfo(NamedTuple):
@@ -64,5 +65,6 @@ __all__ = [
     "compare",
     "generate",
     "option_names",
+    "sweep",
     "version_info",
 ]

@@ -77,9 +77,9 @@ def _plan_table(arguments: list[str]) -> int:
 def main() -> int:
     arguments = sys.argv[1:]
     if arguments[:1] == ["sweep"]:
-        from ebb.sweep import main as sweep  # type: ignore[import-not-found, unused-ignore]
+        from ebb.sweep_command import main as sweep
 
-        return int(sweep(arguments[1:]))
+        return sweep(arguments[1:])
     if arguments[:1] == ["plan"] and _format_of(arguments) in _FORMATS:
         return _plan_table(arguments)
     if not os.path.exists(_PROGRAM):

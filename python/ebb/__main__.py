@@ -1,0 +1,7 @@
+"""`python -m ebb`: the program `ebb`."""
+
+import sys
+
+from ebb_command import main
+
+sys.exit(main())
