@@ -105,7 +105,7 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
 CLI::Validator NotInThisProgram() {
   const auto check = [](const std::string& format) -> std::string {
     if (format != "arrow" && format != "parquet") return "";
-    return format + " is written by the program of Python's package; pip install ebb";
+    return format + " is written by the program in ebb's wheel for Python (docs/python.md)";
   };
   CLI::Validator validator(check, "");
   validator.non_modifying();

@@ -51,7 +51,7 @@ def _plan_table(arguments: list[str]) -> int:
         import pyarrow.ipc
         import pyarrow.parquet
     except ImportError:
-        return _say(f"-o {form}: needs the package pyarrow (pip install 'ebb[arrow]')")
+        return _say(f"-o {form}: needs the package pyarrow (pip install pyarrow)")
     if sys.stdout.isatty():
         return _say(f"-o {form}: would write binary data to a terminal; redirect it to a file")
     made = subprocess.run([_PROGRAM, *arguments, "-o", "json"], stdout=subprocess.PIPE, check=False)

@@ -57,4 +57,4 @@ def test_wrong_uses_are_errors(company_file):
 def test_the_program_alone_names_the_package(company_file):
     made = subprocess.run([PROGRAM, "plan", company_file, "-o", "parquet"], capture_output=True, text=True)
     assert made.returncode != 0
-    assert "pip install ebb" in made.stderr
+    assert "wheel" in made.stderr

@@ -143,7 +143,7 @@ def _workers(
         try:
             from .on_ray import RayWorkers
         except ModuleNotFoundError as error:
-            raise SweepError(f'where: "ray" needs the package ray: pip install "ebb[ray]" ({error})') from error
+            raise SweepError(f'where: "ray" needs the package ray: pip install ray ({error})') from error
         return RayWorkers(count, asked, expected, memory_max, ray)
     from .local import LocalWorkers
 
