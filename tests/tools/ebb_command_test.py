@@ -3484,6 +3484,9 @@ class WatchTest(EbbTest):
                           [("empty", False, "is no longer in the cluster")], []])
         self.assertEqual(stables[1]["kept"], plans[0]["summary"]["removed"])
         self.assertEqual(stables[1]["unchanged"], stables[1]["kept"])
+        # A node that comes or goes is a change that certificates do not cover.
+        self.assertEqual([stable["certificates"] for stable in stables],
+                         [{"notCovered": cause} for cause in ("nothingCertified", "nodes", "nodes", "nothingCertified")])
         for plan in plans:
             self.assert_schema(plan, "plan.schema.json")
 
