@@ -3499,6 +3499,15 @@ class WatchTest(EbbTest):
             self.assertIn(text, out, err)
         self.assertIn("Planned in", out)
 
+    def test_stats_say_why_certificates_do_not_cover_a_stable_plan(self):
+        _, _, err = self.watch_pipe(*self.STABLE_STEPS[:2], words=("--stable", "--stats"))
+        self.assertIn('"certificates_not_covered":"nodes"', err)
+
+    def test_stats_of_a_stable_plan_count_certificates(self):
+        _, _, err = self.watch_pipe(self.STABLE_STEPS[0], (self.event(SMALL[-1], "DELETED"), "plan 2: "),
+                                    words=("--stable", "--stats"))
+        self.assertRegex(err, '"certificates_held":[0-9]+,"certificates_checked":[0-9]+')
+
     def test_a_watch_says_where_stable_names_come_from(self):
         _, _, err = self.watch_pipe(("".join(map(self.event, SMALL)), "stable plan: first"),
                                     (self.event(node("empty")), "stable plan: kept"),
