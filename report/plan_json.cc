@@ -166,11 +166,17 @@ Json StableChangeJson(const Catalog& catalog, const PlanChange& change) {
   return json;
 }
 
+Json CertificatesJson(const StablePlan& stable) {
+  if (stable.not_covered) return {{"notCovered", ToString(*stable.not_covered)}};
+  return {{"held", stable.held}, {"checked", stable.checked}};
+}
+
 Json StableJson(const Catalog& catalog, const StablePlan& stable) {
   Json json = {{"origin", ToString(stable.origin)},
                {"kept", stable.kept},
                {"unchanged", stable.unchanged},
                {"verified", stable.verified},
+               {"certificates", CertificatesJson(stable)},
                {"changes", Json::array()}};
   if (stable.greedy_removes) json["greedyRemoves"] = *stable.greedy_removes;
   for (const PlanChange& change : stable.changes) {

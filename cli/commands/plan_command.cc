@@ -229,6 +229,12 @@ void PrintStats(const PlanStats& stats, std::ostream& err) {
                                  {"removed", stats.removed},
                                  {"passes", stats.passes},
                                  {"peak_rss_bytes", PeakRssBytes()}};
+  if (stats.stable != nullptr && stats.stable->not_covered) {
+    json["certificates_not_covered"] = ToString(*stats.stable->not_covered);
+  } else if (stats.stable != nullptr) {
+    json["certificates_held"] = stats.stable->held;
+    json["certificates_checked"] = stats.stable->checked;
+  }
   for (const TimedRebuild& each : stats.rebuilds) {
     nlohmann::ordered_json rebuild = {{"cause", ToString(each.rebuilt)}, {"s", each.seconds}};
     if (each.rebuilt.renewed_texts) rebuild["renewed_texts"] = true;
@@ -248,7 +254,8 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err,
               .pods = report.pods,
               .removed = report.remove.size(),
               .passes = context.made->passes,
-              .rebuilds = rebuilds},
+              .rebuilds = rebuilds,
+              .stable = context.stable},
              err);
 }
 

@@ -157,6 +157,7 @@ struct PlanStats {
   uint64_t removed = 0;
   uint64_t passes = 0;
   std::span<const TimedRebuild> rebuilds = {};  // Of a live cluster.
+  const StablePlan* stable = nullptr;           // Null: not a stable plan, or a daemon's.
 };
 void PrintStats(const PlanStats& stats, std::ostream& err);
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err,

@@ -141,16 +141,24 @@ TEST_F(StablePlannerTest, BeginsAnewWithOtherOptionsOrAnEarlierTime) {
 class Walk {
  public:
   Walk(uint64_t seed, StableOptions options)
-      : twin_(seed, test::LiveTwin::Uids::kUnique), planner_(options), same_history_(options) {
+      : twin_(seed, test::LiveTwin::Uids::kUnique),
+        dice_(seed),
+        planner_(options),
+        same_history_(options) {
     request_.pass.now_s = test::kPassTime;
     request_.planner.scale_down_utilization_threshold = 2;
     request_.planner.drain.skip_nodes_with_system_pods = false;
     request_.planner.drain.skip_nodes_with_local_storage = false;
   }
 
-  // Changes the cluster and plans.  Returns "" or what is wrong.
+  // Changes the cluster, or the question, and plans.  Returns "" or what is wrong.
   std::string Step(bool margin_holds) {
     twin_.Step();
+    if (dice_.Percent(50)) request_.pass.now_s += dice_.Below(100);
+    if (dice_.Percent(2)) request_.pass.now_s -= 1;
+    if (dice_.Percent(3)) {
+      request_.planner.scale_down_utilization_threshold = 0.5 * (1 + dice_.Below(4));
+    }
     ClusterSnapshot& snapshot = twin_.live().Snapshot();
     const NodeGroups groups = test::OneGroup(snapshot);
     const std::vector<PodId> pending = twin_.live().Pending();
@@ -187,6 +195,12 @@ class Walk {
     if (continues && plan->kept + came != plan->made->plan.remove.size()) {
       return "nodes that stayed and nodes that came are not the plan";
     }
+    if (plan->not_covered.has_value() == (plan->held + plan->checked > 0) &&
+        !plan->made->plan.remove.empty()) {
+      return "the removals are neither covered nor not covered";
+    }
+    held_ += plan->held;
+    checked_ += plan->checked;
     kept_ += plan->kept;
     greedy_ += plan->origin == StableOrigin::kGreedy ? 1 : 0;
     removed_ += plan->made->plan.remove.size();
@@ -194,16 +208,22 @@ class Walk {
   }
 
   [[nodiscard]] size_t kept() const { return kept_; }
+  // Removals whose certificates held, and that were checked again.
+  [[nodiscard]] size_t held() const { return held_; }
+  [[nodiscard]] size_t checked() const { return checked_; }
   [[nodiscard]] size_t removed() const { return removed_; }
   // How many times the greedy plan replaced the kept one.
   [[nodiscard]] size_t greedy() const { return greedy_; }
 
  private:
   test::LiveTwin twin_;
+  test::Dice dice_;
   StablePlanner planner_;
   StablePlanner same_history_;
   PlanRequest request_;
   size_t kept_ = 0;
+  size_t held_ = 0;
+  size_t checked_ = 0;
   size_t removed_ = 0;
   size_t greedy_ = 0;
 };
@@ -222,6 +242,8 @@ TEST(StablePlannerRandomTest, NeverRemovesFewerNodesThanTheGreedyPlan) {
   size_t kept = 0;
   size_t removed = 0;
   size_t greedy = 0;
+  size_t held = 0;
+  size_t checked = 0;
   for (uint64_t walk = 0; walk < test::Rounds(kWalks); ++walk) {
     Walk cluster(seed + walk, {.margin = 0, .greedy_every = 1, .verify_every = 1});
     for (int step = 0; step < kSteps; ++step) {
@@ -229,12 +251,16 @@ TEST(StablePlannerRandomTest, NeverRemovesFewerNodesThanTheGreedyPlan) {
           << "seed " << seed + walk << " step " << step;
     }
     kept += cluster.kept();
+    held += cluster.held();
+    checked += cluster.checked();
     removed += cluster.removed();
     greedy += cluster.greedy();
   }
   EXPECT_GT(kept, removed / 3);
   EXPECT_GT(removed, 100U);
   EXPECT_GT(greedy, 0U);
+  EXPECT_GT(held, 0U);
+  EXPECT_GT(checked, 0U);
 }
 
 TEST(StablePlannerRandomTest, RepairsWithoutTheGreedyPlanBeside) {

@@ -3484,6 +3484,9 @@ class WatchTest(EbbTest):
                           [("empty", False, "is no longer in the cluster")], []])
         self.assertEqual(stables[1]["kept"], plans[0]["summary"]["removed"])
         self.assertEqual(stables[1]["unchanged"], stables[1]["kept"])
+        # A node that comes or goes is a change that certificates do not cover.
+        self.assertEqual([stable["certificates"] for stable in stables],
+                         [{"notCovered": cause} for cause in ("nothingCertified", "nodes", "nodes", "nothingCertified")])
         for plan in plans:
             self.assert_schema(plan, "plan.schema.json")
 
@@ -3495,6 +3498,15 @@ class WatchTest(EbbTest):
                      "The plan was made from nothing: changes since the last plan may have been missed."]:
             self.assertIn(text, out, err)
         self.assertIn("Planned in", out)
+
+    def test_stats_say_why_certificates_do_not_cover_a_stable_plan(self):
+        _, _, err = self.watch_pipe(*self.STABLE_STEPS[:2], words=("--stable", "--stats"))
+        self.assertIn('"certificates_not_covered":"nodes"', err)
+
+    def test_stats_of_a_stable_plan_count_certificates(self):
+        _, _, err = self.watch_pipe(self.STABLE_STEPS[0], (self.event(SMALL[-1], "DELETED"), "plan 2: "),
+                                    words=("--stable", "--stats"))
+        self.assertRegex(err, '"certificates_held":[0-9]+,"certificates_checked":[0-9]+')
 
     def test_a_watch_says_where_stable_names_come_from(self):
         _, _, err = self.watch_pipe(("".join(map(self.event, SMALL)), "stable plan: first"),
