@@ -92,7 +92,7 @@ void SetSchema(const ColumnTable& table, ArrowSchema& out) {
   auto owned = std::make_unique<OwnedSchema>();
   owned->metadata = Metadata(
       {{"ebb.table", table.name()}, {"ebb.schema", kTablesVersion}, {"ebb.version", kVersion}});
-  for (const Column& column : table.columns()) {
+  for (const TableColumn& column : table.columns()) {
     auto of_column = std::make_unique<OwnedSchema>();
     of_column->name = column.spec().name;
     if (!column.spec().unit.empty()) {
@@ -142,7 +142,7 @@ void SetArray(const std::shared_ptr<const ColumnTable>& table, ArrowArray& out) 
   auto owned = std::make_unique<OwnedArray>();
   owned->table = table;
   owned->buffers = {nullptr};  // No row of the table itself is null.
-  for (const Column& column : table->columns()) {
+  for (const TableColumn& column : table->columns()) {
     auto of_column = std::make_unique<OwnedArray>();
     of_column->table = table;
     of_column->buffers = column.Buffers();
@@ -200,13 +200,13 @@ void ReleaseStream(ArrowArrayStream* stream) {
 
 // --- Columns ---------------------------------------------------------------------------------
 
-void Column::Mark(bool is_valid) {
+void TableColumn::Mark(bool is_valid) {
   SetBit(valid_, rows_, is_valid);
   ++rows_;
   if (!is_valid) ++nulls_;
 }
 
-void Column::AddNull() {
+void TableColumn::AddNull() {
   switch (spec_.type) {
     case ColumnType::kText:
       offsets_.push_back(offsets_.back());
@@ -225,7 +225,7 @@ void Column::AddNull() {
   Mark(false);
 }
 
-void Column::AddText(std::string_view text) {
+void TableColumn::AddText(std::string_view text) {
   EBB_DCHECK(spec_.type == ColumnType::kText);
   if (texts_.size() + text.size() > kTextsMax) {
     is_too_long_ = true;
@@ -236,25 +236,25 @@ void Column::AddText(std::string_view text) {
   Mark(true);
 }
 
-void Column::AddInteger(int64_t value) {
+void TableColumn::AddInteger(int64_t value) {
   EBB_DCHECK(spec_.type == ColumnType::kInteger || spec_.type == ColumnType::kTime);
   integers_.push_back(value);
   Mark(true);
 }
 
-void Column::AddReal(double value) {
+void TableColumn::AddReal(double value) {
   EBB_DCHECK(spec_.type == ColumnType::kReal);
   reals_.push_back(value);
   Mark(true);
 }
 
-void Column::AddSwitch(bool value) {
+void TableColumn::AddSwitch(bool value) {
   EBB_DCHECK(spec_.type == ColumnType::kSwitch);
   SetBit(switches_, rows_, value);
   Mark(true);
 }
 
-std::vector<const void*> Column::Buffers() const {
+std::vector<const void*> TableColumn::Buffers() const {
   const void* const valid = nulls_ == 0 ? nullptr : valid_.data();
   switch (spec_.type) {
     case ColumnType::kText:
@@ -278,13 +278,13 @@ ColumnTable::ColumnTable(std::string_view name, const std::vector<ColumnSpec>& s
   for (const ColumnSpec& spec : specs) columns_.emplace_back(spec);
 }
 
-Column& ColumnTable::RowWriter::Next() {
+TableColumn& ColumnTable::RowWriter::Next() {
   EBB_DCHECK(next_ < table_.columns_.size());
   return table_.columns_[next_++];
 }
 
 ColumnTable::RowWriter& ColumnTable::RowWriter::Text(const std::optional<std::string_view>& text) {
-  Column& column = Next();
+  TableColumn& column = Next();
   text ? column.AddText(*text) : column.AddNull();
   return *this;
 }
@@ -294,25 +294,25 @@ ColumnTable::RowWriter& ColumnTable::RowWriter::TextOrNull(std::string_view text
 }
 
 ColumnTable::RowWriter& ColumnTable::RowWriter::Integer(const std::optional<int64_t>& value) {
-  Column& column = Next();
+  TableColumn& column = Next();
   value ? column.AddInteger(*value) : column.AddNull();
   return *this;
 }
 
 ColumnTable::RowWriter& ColumnTable::RowWriter::Real(const std::optional<double>& value) {
-  Column& column = Next();
+  TableColumn& column = Next();
   value ? column.AddReal(*value) : column.AddNull();
   return *this;
 }
 
 ColumnTable::RowWriter& ColumnTable::RowWriter::Switch(const std::optional<bool>& value) {
-  Column& column = Next();
+  TableColumn& column = Next();
   value ? column.AddSwitch(*value) : column.AddNull();
   return *this;
 }
 
 absl::Status ColumnTable::Export(ArrowArrayStream& out) && {
-  for (const Column& column : columns_) {
+  for (const TableColumn& column : columns_) {
     EBB_DCHECK(column.rows() == rows());
     if (column.is_too_long()) {
       return absl::ResourceExhaustedError(absl::StrCat(

@@ -50,9 +50,9 @@ struct ColumnSpec {
 };
 
 // The values of one column.
-class Column {
+class TableColumn {
  public:
-  explicit Column(const ColumnSpec& spec) : spec_(spec) {
+  explicit TableColumn(const ColumnSpec& spec) : spec_(spec) {
     if (spec.type == ColumnType::kText) offsets_.push_back(0);
   }
 
@@ -103,7 +103,7 @@ class ColumnTable {
     RowWriter& Switch(const std::optional<bool>& value);
 
    private:
-    Column& Next();
+    TableColumn& Next();
 
     ColumnTable& table_;
     size_t next_ = 0;
@@ -112,7 +112,7 @@ class ColumnTable {
   RowWriter Row() { return RowWriter(*this); }
 
   [[nodiscard]] std::string_view name() const { return name_; }
-  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<TableColumn>& columns() const { return columns_; }
   [[nodiscard]] size_t rows() const { return columns_.empty() ? 0 : columns_.front().rows(); }
 
   // `out` need not be initialised; the caller releases it.  After an error it is unchanged.
@@ -120,7 +120,7 @@ class ColumnTable {
 
  private:
   std::string name_;
-  std::vector<Column> columns_;
+  std::vector<TableColumn> columns_;
 };
 
 }  // namespace ebb

@@ -30,7 +30,7 @@ constexpr std::string_view kPlan = R"({"apiVersion": "ebb/v1alpha1", "kind": "Pl
 // The values of a column of texts; "-": null.
 std::vector<std::string> Texts(const ColumnTable& table, std::string_view name) {
   std::vector<std::string> texts;
-  for (const Column& column : table.columns()) {
+  for (const TableColumn& column : table.columns()) {
     if (column.spec().name != name) continue;
     const std::vector<const void*> buffers = column.Buffers();
     const auto* const valid = static_cast<const uint8_t*>(buffers[0]);

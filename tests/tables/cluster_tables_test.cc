@@ -27,7 +27,7 @@ LoadedCluster Company() {
 
 int64_t Sum(const ColumnTable& table, std::string_view name) {
   int64_t sum = 0;
-  for (const Column& column : table.columns()) {
+  for (const TableColumn& column : table.columns()) {
     if (column.spec().name != name) continue;
     const auto* const values = static_cast<const int64_t*>(column.Buffers()[1]);
     for (size_t row = 0; row < column.rows(); ++row) sum += values[row];
