@@ -79,6 +79,7 @@ void ServiceManager::Notify(const std::string& state) const {
   std::memcpy(address.sun_path, notify_socket_.data(), notify_socket_.size());
   if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // Not a file: an abstract name.
   const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0) return;
   sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
          reinterpret_cast<const sockaddr*>(&address),
          static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + notify_socket_.size()));

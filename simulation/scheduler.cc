@@ -143,8 +143,10 @@ void AddDefaultSpread(const Question& ask, Sums& sums) {
     // The score of a node without pods of the controller, without and with a hostname.
     std::array<int64_t, 2> of_empty{};
   };
-  std::vector<Zone> zones(facts != nullptr ? facts->zone_names.size() : 0);
-  for (size_t z = 0; z < zones.size(); ++z) zones[z].name = facts->zone_names[z];
+  std::vector<Zone> zones;
+  if (facts != nullptr) {
+    for (const TextId name : facts->zone_names) zones.push_back({.name = name});
+  }
   absl::flat_hash_map<TextId, uint32_t> numbers;  // Without facts: of the zones.
   const auto zone_of = [&](NodeId node) -> Zone& {
     if (facts != nullptr) return zones[facts->zones[Index(node)]];

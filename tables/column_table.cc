@@ -84,8 +84,7 @@ void SetSchema(const char* format, std::unique_ptr<OwnedSchema> owned, ArrowSche
          .children = owned->pointers.empty() ? nullptr : owned->pointers.data(),
          .dictionary = nullptr,
          .release = ReleaseSchema,
-         .private_data = owned.get()};
-  static_cast<void>(owned.release());  // ReleaseSchema deletes it.
+         .private_data = owned.release()};  // Last; ReleaseSchema deletes it.
 }
 
 void SetSchema(const ColumnTable& table, ArrowSchema& out) {
@@ -134,8 +133,7 @@ void SetArray(size_t rows, size_t nulls, std::unique_ptr<OwnedArray> owned, Arro
          .children = owned->pointers.empty() ? nullptr : owned->pointers.data(),
          .dictionary = nullptr,
          .release = ReleaseArray,
-         .private_data = owned.get()};
-  static_cast<void>(owned.release());  // ReleaseArray deletes it.
+         .private_data = owned.release()};  // Last; ReleaseArray deletes it.
 }
 
 void SetArray(const std::shared_ptr<const ColumnTable>& table, ArrowArray& out) {

@@ -4,6 +4,7 @@
 
 #include <curl/curl.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,20 +26,23 @@ void* Address(Function* function) {
 constexpr std::string_view kCurl = "libcurl.so.4";
 
 // curl_easy_setopt and curl_easy_getinfo are macros too; their names in parentheses are functions.
-const LinkedFunction kCurlFunctions[] = {
-    {"curl_global_init", Address(curl_global_init)},
-    {"curl_version", Address(curl_version)},
-    {"curl_easy_init", Address(curl_easy_init)},
-    {"curl_easy_setopt", Address((curl_easy_setopt))},
-    {"curl_easy_perform", Address(curl_easy_perform)},
-    {"curl_easy_getinfo", Address((curl_easy_getinfo))},
-    {"curl_easy_escape", Address(curl_easy_escape)},
-    {"curl_easy_strerror", Address(curl_easy_strerror)},
-    {"curl_easy_cleanup", Address(curl_easy_cleanup)},
-    {"curl_slist_append", Address(curl_slist_append)},
-    {"curl_slist_free_all", Address(curl_slist_free_all)},
-    {"curl_free", Address(curl_free)},
-};
+std::span<const LinkedFunction> CurlFunctions() {
+  static const LinkedFunction kFunctions[] = {
+      {"curl_global_init", Address(curl_global_init)},
+      {"curl_version", Address(curl_version)},
+      {"curl_easy_init", Address(curl_easy_init)},
+      {"curl_easy_setopt", Address((curl_easy_setopt))},
+      {"curl_easy_perform", Address(curl_easy_perform)},
+      {"curl_easy_getinfo", Address((curl_easy_getinfo))},
+      {"curl_easy_escape", Address(curl_easy_escape)},
+      {"curl_easy_strerror", Address(curl_easy_strerror)},
+      {"curl_easy_cleanup", Address(curl_easy_cleanup)},
+      {"curl_slist_append", Address(curl_slist_append)},
+      {"curl_slist_free_all", Address(curl_slist_free_all)},
+      {"curl_free", Address(curl_free)},
+  };
+  return kFunctions;
+}
 
 }  // namespace
 
@@ -48,7 +52,7 @@ absl::StatusOr<LoadedLibrary> LoadedLibrary::Load(const char* name) {
 }
 
 void* LoadedLibrary::Find(const char* name) {
-  for (const LinkedFunction& linked : kCurlFunctions) {
+  for (const LinkedFunction& linked : CurlFunctions()) {
     if (linked.name == name) return linked.function;
   }
   status_.Update(absl::InternalError(std::string(name) + ": is not linked into this program"));

@@ -102,13 +102,13 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
 
 // Arrow and Parquet are written by the program of the package for Python (python/ebb_command),
 // which takes these two words itself.
-CLI::Validator NotInThisProgram() {
-  const auto check = [](const std::string& format) -> std::string {
-    if (format != "arrow" && format != "parquet") return "";
+CLI::Validator PlanFormatChoice() {
+  const CLI::Validator choice = values::Choice(PlanFormatNames());
+  CLI::Validator validator = choice;
+  validator.operation([choice](std::string& format) -> std::string {
+    if (format != "arrow" && format != "parquet") return choice(format);
     return format + " is written by the program in ebb's wheel for Python (docs/python.md)";
-  };
-  CLI::Validator validator(check, "");
-  validator.non_modifying();
+  });
   return validator;
 }
 
@@ -116,8 +116,7 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
   app.add_option("-o,--output", command.output,
                  "table, wide, json, yaml, csv (a row a node) or name")
-      ->check(NotInThisProgram())
-      ->check(values::Choice(PlanFormatNames()))
+      ->check(PlanFormatChoice())
       ->type_name("FORMAT")
       ->capture_default_str()
       ->group(group);

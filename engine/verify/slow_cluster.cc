@@ -231,7 +231,7 @@ void SlowCluster::SetPods(NodeId node, std::span<const PodShapeId> were,
     if (!load) return;
     if (needs_[Index(shape)].rare) return load.reset();
     for (size_t r = 0; r < kFixedResources; ++r) {
-      load->left[r] -= sign * needs_[Index(shape)].charge[r];
+      load->left[r] -= static_cast<__int128>(sign) * needs_[Index(shape)].charge[r];
     }
   };
   const auto is_same = [&](size_t i) {
@@ -413,7 +413,8 @@ std::string SlowCluster::WhyNotByRoom(std::span<const PodId> pods, NodeId node) 
 
 void SlowCluster::AddTo(Sum& sum, PodShapeId shape, int sign) const {
   const Needs& needs = needs_[Index(shape)];
-  for (size_t r = 0; r < kFixedResources; ++r) sum.taken[r] += sign * needs.charge[r];
+  for (size_t r = 0; r < kFixedResources; ++r)
+    sum.taken[r] += static_cast<__int128>(sign) * needs.charge[r];
   sum.pods += static_cast<size_t>(sign);
   if (!needs.plain) sum.not_plain += static_cast<size_t>(sign);
 }

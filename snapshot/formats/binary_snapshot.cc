@@ -1276,7 +1276,7 @@ std::string PackObject(const objects::ObjectRef& object) {
   }
   at = WriteLength(kObjectsTag, message_size, at);
   at = message.SerializeWithCachedSizesToArray(at);
-  EBB_DCHECK(at == reinterpret_cast<uint8_t*>(bytes.data()) + bytes.size());
+  EBB_CHECK(at == reinterpret_cast<uint8_t*>(bytes.data()) + bytes.size());
   return bytes;
 }
 

@@ -221,7 +221,9 @@ class PlanTest(EbbTest):
                       value.get("$ref") in ("#/$defs/count", "#/$defs/fraction"))}
             return found | figures(list(schema.values()))
 
-        schemas = [name for name in os.listdir(DOCS) if name.endswith(".schema.json")]
+        # The schema of a sweep describes its question, which has no figures of an answer.
+        schemas = [name for name in os.listdir(DOCS)
+                   if name.endswith(".schema.json") and name != "sweep.schema.json"]
         self.assertGreater(len(schemas), 4)
         for name in schemas:
             with open(os.path.join(DOCS, name), encoding="utf-8") as file:
