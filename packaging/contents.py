@@ -2,14 +2,14 @@
 """Says what a file of a release contains: an SPDX document, and the licences of its third-party parts.
 
     contents.py FILE --version V --created TIME [--map MAP] [--sysroot DIR] [--built DIR] [--header H]...
-                [--go PROGRAM] [--deb]
+                [--pypi DIST_INFO]... [--go PROGRAM] [--deb]
     contents.py --self-test
 
 Writes FILE.spdx.json (SPDX 2.3) and FILE.licenses.txt beside FILE; the second only if there are such parts.
 
 --map: the linker's map of the program.  Each archive in it belongs to a Debian package, to one that is
 unpacked in --sysroot, or to a source that ./dev built in --built.  --header: a header whose package is
-compiled in.  --go: the modules that are in a Go program.  --deb: what the Debian package FILE depends on.
+compiled in.  --pypi: the dist-info folder of a Python package that is compiled in.  --go: the modules that are in a Go program.  --deb: what the Debian package FILE depends on.
 A part whose licence is not found is an error.
 """
 
@@ -154,6 +154,14 @@ def go_parts(program):
     return parts
 
 
+def pypi_part(folder):
+    """The Python package whose dist-info folder is given."""
+    metadata = (pathlib.Path(folder) / "METADATA").read_text(encoding="utf-8")
+    name, version = (re.search(f"^{field}: (.*)$", metadata, re.MULTILINE).group(1) for field in ("Name", "Version"))
+    return Part(name, version, f"pkg:pypi/{name}@{version}", "CONTAINS",
+                licenses_in(folder) + licenses_in(f"{folder}/licenses"))
+
+
 def deb_parts(deb):
     parts = []
     for field in output("dpkg-deb", "-f", deb, "Depends").replace("\n", " ").split(","):
@@ -218,6 +226,7 @@ def main(arguments):
     parser.add_argument("--sysroot")
     parser.add_argument("--built")
     parser.add_argument("--header", action="append", default=[])
+    parser.add_argument("--pypi", action="append", default=[])
     parser.add_argument("--go")
     parser.add_argument("--deb", action="store_true")
     options = parser.parse_args(arguments)
@@ -228,6 +237,7 @@ def main(arguments):
     for header in options.header:
         packages.add((options.sysroot or "") + header)
     parts = sorted(packages.parts.values(), key=lambda part: part.name)
+    parts += [pypi_part(folder) for folder in options.pypi]
     if options.go:
         parts += go_parts(options.go)
     if options.deb:
@@ -280,6 +290,12 @@ class SelfTest(unittest.TestCase):
         with self.assertRaisesRegex(Unknown, "replaces github.com/go-logr/logr"):
             go_modules(text + "\t=>\t../logr\t(devel)\t\n")
         self.assertEqual(escaped("github.com/BurntSushi/toml"), "github.com/!burnt!sushi/toml")
+
+    def test_a_python_package_has_its_licence_in_its_folder(self):
+        self.write("x.dist-info/METADATA", "Metadata-Version: 2.4\nName: x\nVersion: 1.2\n\nName: y\n")
+        license_file = self.write("x.dist-info/licenses/LICENSE", "BSD")
+        part = pypi_part(str(self.folder / "x.dist-info"))
+        self.assertEqual((part.name, part.version, part.licenses), ("x", "1.2", [license_file]))
 
     def test_the_document_names_each_part_and_how_it_is_used(self):
         file = self.write("ebb", "program")
