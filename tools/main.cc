@@ -48,7 +48,7 @@ int Run(int argc, char** argv, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if constexpr (kPortable) LoadNoNamePlugins();
+  if (kPortable) LoadNoNamePlugins();
   ebb::PrepareDescriptors();
   std::ios::sync_with_stdio(false);
   ebb::StandardOutput output;
