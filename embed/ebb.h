@@ -260,8 +260,8 @@ ebb_code ebb_cluster_call_until(ebb_cluster* cluster, ebb_call call, ebb_encodin
  * which the caller owns; it stays valid whatever becomes of the cluster. */
 struct ArrowArrayStream;
 
-/* `table`: "clusters", "nodes" or "pods".  `request`: a PlanInput, of which only settings and
- * allow_incomplete count. */
+/* `table`: "clusters", "nodes" or "pods".  `request`: a PlanInput; only its
+ * settings and allow_incomplete count. */
 ebb_code ebb_cluster_table(ebb_cluster* cluster, const char* table, ebb_encoding encoding,
                            const void* request, size_t size, struct ArrowArrayStream* out,
                            ebb_error** error);

@@ -32,7 +32,7 @@ IN_MAP = re.compile(r"^\s*0x[0-9a-f]+\s+[1-9]\d*\s+\d+\s+(/\S+?\.a)\(\S+?\):\(|"
 
 
 class Unknown(Exception):
-    """A part of which the package or the licence is not found."""
+    """The package or the licence of a part is not found."""
 
 
 class Part:
@@ -47,7 +47,7 @@ class Part:
 
 
 def linked_files(map_text):
-    """Archives and objects outside the build folder of which something is in the program."""
+    """The archives and objects outside the build folder that the linker took something from."""
     found = set()
     for line in map_text.splitlines():
         match = IN_MAP.match(line)
