@@ -12,6 +12,7 @@
 #include "base/rfc3339.h"
 #include "engine/stable_planner.h"
 #include "report/pass_replay.h"
+#include "report/plan_totals.h"
 #include "report/plan_warnings.h"
 #include "report/stable_text.h"
 #include "snapshot/import/completeness.h"
@@ -209,6 +210,7 @@ Json SummaryJson(const PlanReport& report) {
                {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
                {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
                {"keptMostBy", KeepersJson(report.keepers)}};
+  PutTotals(TotalsOf(report), json);
   if (later > 0) json["mayGoLater"] = later;
   for (const auto& [why, tally] : PodsWithoutRoom(counts)) {
     json["pendingPods"]["withoutRoom"][std::string(why)] = {{"pods", tally.pods},

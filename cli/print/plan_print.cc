@@ -548,6 +548,15 @@ std::string AmountsText(const wire::NodeAmounts& amounts) {
   return text;
 }
 
+// Prints what to check before the plan is carried out.
+void PrintChecks(const wire::PlanTables& tables, const Style& style, std::ostream& out) {
+  if (tables.checks().empty()) return;
+  out << "Check first:\n";
+  for (const std::string& line : tables.checks()) {
+    out << "  " << Wrapped(Printable(line), style.columns, 4) << "\n";
+  }
+}
+
 // Prints how much of each group goes, or of the nodes of each instance or capacity type.
 template <typename Shares>
 void PrintShares(const char* heading, const Shares& shares, uint64_t nodes, const Style& style,
@@ -685,6 +694,10 @@ void PrintTables(const wire::PlanReply& reply, const Style& style, bool colour, 
       PrintRemovals(reply, style, out);
     }
     out << "\nFreed: " << AmountsText(tables.freed()) << "\n";
+    for (const std::string& line : tables.totals()) {
+      out << Wrapped(Printable(line), style.columns, 4) << "\n";
+    }
+    PrintChecks(tables, style, out);
     PrintShares("GROUP", tables.by_group(), reply.nodes(), style, out);
     PrintShares("INSTANCE TYPE", tables.by_instance_type(), reply.nodes(), style, out);
     PrintShares("CAPACITY TYPE", tables.by_capacity_type(), reply.nodes(), style, out);
