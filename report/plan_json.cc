@@ -14,6 +14,7 @@
 #include "report/pass_replay.h"
 #include "report/plan_totals.h"
 #include "report/plan_warnings.h"
+#include "report/plan_waves.h"
 #include "report/stable_text.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
@@ -418,6 +419,7 @@ Json PlanJson(const PlanReport& report) {
   ReserveMembers(json, kMembersOfPlan);
   PutComplete(report.context.cluster->warnings, json);
   json["summary"] = SummaryJson(report);
+  if (report.context.waves != nullptr) PutWaves(report.context, *report.context.waves, json);
   PutEntries(report, [](NodeId) { return true; }, json);
   if (const PodsWithRoom room = CountRoom(report.context); room.displaced > 0) {
     json["displacedPods"] = {{"total", room.displaced}, {"placed", room.displaced_placed}};

@@ -32,6 +32,7 @@
 #include "options/option_field.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
+#include "planning/plan_waves.h"
 #include "platform/clock.h"
 #include "report/explain.h"
 #include "report/plan_report.h"
@@ -49,6 +50,10 @@ namespace wire = v1alpha1;
 namespace {
 
 constexpr const char* kInputGroup = "Input";
+// Flags of rounds that --waves uses.
+constexpr std::string_view kUnneededTime = "scale-down-unneeded-time";
+constexpr std::string_view kDelayAfterDelete = "scale-down-delay-after-delete";
+constexpr std::string_view kFlagsOfWaves[] = {kUnneededTime, kDelayAfterDelete};
 
 void AddNodeGroupsFlag(PlanCommand& command, CLI::App& app) {
   app.add_option("--node-groups", command.node_groups,
@@ -180,6 +185,21 @@ void AddNodeAndPodFlags(PlanCommand& command, CLI::App& app) {
   AddOptionFlags(fields, OptionGroup::kPods, app, "Which pods may be moved", &command.given);
 }
 
+void AddWaveFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Waves";
+  app.add_flag("--waves", command.waves,
+               "Carry the plan on: budgets recover when evicted pods are ready elsewhere, and more "
+               "nodes go, until none can (docs/waves.md)")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_option("--pod-startup-time", command.pod_startup_time,
+                 "How long a pod takes from its eviction until it is ready elsewhere")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
+}
+
 }  // namespace
 
 void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
@@ -298,6 +318,7 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddPlanFlags(app);
   AddOutputFlags(*this, app);
   questions.AddTo(app);
+  AddWaveFlags(*this, app);
   over_time.AddTo(app, options, given);
   watch.AddTo(app);
   at_server.AddTo(app);
@@ -410,15 +431,26 @@ bool PlanCommand::CostFlagsFit(std::ostream& err) const {
   return false;
 }
 
+bool PlanCommand::WaveFlagsFit(std::ostream& err) const {
+  if (!waves || (output != "csv" && output != "name")) return true;
+  PrintMessage(
+      "--waves: -o " + output + " is not a format of waves; expected table, wide, json or yaml",
+      err, "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
 void PlanCommand::PrintFlagRemarks(std::ostream& err) const {
   if (over_time.app != nullptr) PrintIgnoredFlags(*over_time.app, err);
-  if (!over_time.active()) over_time.WarnUnused(err);
+  std::span<const std::string_view> used;
+  if (waves) used = kFlagsOfWaves;
+  if (!over_time.active()) over_time.WarnUnused(err, used);
   WarnOfOldFlags(given, err);
 }
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   PrintFlagRemarks(err);
-  if (!ExplainFlagsFit(err) || !CostFlagsFit(err)) return 2;
+  if (!ExplainFlagsFit(err) || !CostFlagsFit(err) || !WaveFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
@@ -511,6 +543,18 @@ absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, cons
   return Made{.query = *std::move(query), .answer = *std::move(answer), .interrupted = interrupted};
 }
 
+WaveModel PlanCommand::Model() const {
+  WaveModel model{.pod_startup_s = DurationSeconds(pod_startup_time)};
+  const ScaleDownOptions& rounds = options.scale_down;
+  if (given.contains(kUnneededTime)) {
+    model.unneeded_s = rounds.deletion.scale_down_unneeded_time_s;
+  }
+  if (given.contains(kDelayAfterDelete)) {
+    model.delay_after_delete_s = rounds.cooldown.scale_down_delay_after_delete_s;
+  }
+  return model;
+}
+
 void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
   PrintLoadWarnings(*made.answer->cluster, err);
   if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
@@ -528,7 +572,19 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const absl::StatusOr<Made> made =
       Make(cluster, rules, loaded.since, progress, err, loaded.memory);
   if (!made.ok()) return progress.Done(), Fail(made.status(), err);
-  const PlanReport report = made->answer->Report();
+  std::optional<PlanWaves> followed;
+  PlanContext context = made->answer->Context();
+  if (waves) {
+    progress.Say("following waves");
+    const auto end = SimulationEnd(loaded.since);
+    std::optional<ClockDeadline> limit;
+    if (end) limit.emplace(*end);
+    absl::StatusOr<PlanWaves> found =
+        FollowWaves(*made->answer, Model(), limit ? &*limit : nullptr);
+    if (!found.ok()) return progress.Done(), Fail(found.status(), err);
+    context.waves = &followed.emplace(*std::move(found));
+  }
+  const PlanReport report = MakeReport(context);
   const absl::StatusOr<std::vector<NodeId>> explained =
       FindNodes(report.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();

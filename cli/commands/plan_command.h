@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/parallel.h"
+#include "cli/flags/flag_values.h"
 #include "cli/flags/option_flags.h"
 #include "cli/flags/query_flags.h"
 #include "cli/flags/round_flags.h"
@@ -32,6 +33,7 @@
 #include "planning/rebuild_log.h"
 #include "platform/file_identity.h"
 #include "report/plan_report.h"
+#include "report/plan_waves.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace CLI {
@@ -60,6 +62,8 @@ struct PlanCommand {
   GivenFlags given;  // Which flags of `options` were given.
   std::string simulation_timeout;
   QueryFlags questions;
+  bool waves = false;
+  std::string pod_startup_time = DurationFlagText(WaveModel().pod_startup_s);
   RoundFlags over_time;   // With --state: makes a round instead of a plan over a dump.
   WatchFlags watch;       // With --watch-file: plans whenever the cluster has changed.
   ServerFlags at_server;  // With --server: a daemon plans.
@@ -106,6 +110,8 @@ struct PlanCommand {
   void PrintFlagRemarks(std::ostream& err) const;
   // Returns false and prints an error if -o is not a format of an explanation.
   bool ExplainFlagsFit(std::ostream& err) const;
+  // Returns false and prints an error if -o is not a format of --waves.
+  bool WaveFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if --objective, --prices and --move-cost contradict each
   // other.
   bool CostFlagsFit(std::ostream& err) const;
@@ -124,6 +130,8 @@ struct PlanCommand {
                                           std::chrono::steady_clock::time_point since,
                                           Progress& progress, std::ostream& err,
                                           StablePlanner* memory = nullptr) const;
+  // The model of --waves that the flags describe.
+  [[nodiscard]] WaveModel Model() const;
   // Prints warnings and notes about the plan.
   void PrintRemarks(const Made& made, std::ostream& err) const;
   // How the cluster was loaded.

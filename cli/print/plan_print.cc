@@ -19,6 +19,7 @@
 #include "base/printable.h"
 #include "cli/print/display_text.h"
 #include "cli/print/table.h"
+#include "cli/print/waves_print.h"
 #include "engine/plan/plan.h"
 #include "engine/stable_planner.h"
 #include "groups/prices.h"
@@ -809,6 +810,9 @@ void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& 
   PutFigures(report.context, reply);
   PutTables(report, detail.rows, detail.every_node, *reply.mutable_tables());
   PrintPlan(reply, format, options, out);
+  if (report.context.waves == nullptr) return;
+  const bool wide = format == PlanFormat::kWide;
+  PrintWaves(report.context, wide ? 0 : options.terminal.columns, NodesMax(format, options), out);
 }
 
 }  // namespace ebb
