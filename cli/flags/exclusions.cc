@@ -52,6 +52,8 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--state", "--robust", kOwnOptions},
     {"plan", "--state", "--nominated-share", kOwnOptions},
     {"plan", "--state", "--stable", kOwnOptions},
+    {"plan", "--state", "--fail-if", "its figures are of a plan, and a round is not one"},
+    {"plan", "--explain", "--fail-if", kNoFigures},
     {"plan", "--stable", "--optimize", kKept},
     {"plan", "--stable", "--robust", kKept},
     {"plan", "--stable", "--what-if", "a comparison makes two plans; neither continues the other"},
