@@ -10,8 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
+#include "cli/commands/gate.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
+#include "cli/print/markdown.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
 #include "groups/prices.h"
@@ -98,6 +100,10 @@ void PrintComparison(const PlanComparison& comparison, const std::string& format
     out << Yaml(ComparisonJson(comparison));
     return;
   }
+  if (format == "markdown") {
+    PrintMarkdown(comparison, out);
+    return;
+  }
   const Terminal terminal = OutputTerminal();
   if (!comparison.complete) out << "Plans of an incomplete cluster.\n";
   if (comparison.of_two_clusters) {
@@ -123,13 +129,15 @@ void CompareCommand::AddTo(CLI::App& app) {
   app.add_option("AFTER", after, "The plan that it is compared with")
       ->check(values::File())
       ->required();
-  app.add_option("-o,--output", output, "table, json or yaml")
-      ->check(values::Choice({"table", "json", "yaml"}))
+  app.add_option("-o,--output", output, "table, json, yaml or markdown")
+      ->check(values::Choice({"table", "json", "yaml", "markdown"}))
       ->type_name("FORMAT")
       ->capture_default_str();
+  fail_if.AddTo(app, "Output");
 }
 
 int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (!fail_if.Fit(ComparisonFigures(), "ebb compare", err)) return 2;
   const absl::StatusOr<Json> a = ReadPlanFile(before);
   if (!a.ok()) return Fail(a.status(), err);
   const absl::StatusOr<Json> b = ReadPlanFile(after);
@@ -142,7 +150,8 @@ int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
         err);
   }
   PrintComparison(*comparison, output, /*all_rows=*/false, out);
-  return 0;
+  out.flush();
+  return GateOf(fail_if, *comparison, 0, err);
 }
 
 }  // namespace ebb

@@ -16,6 +16,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
+#include "cli/commands/gate.h"
 #include "cli/commands/search_interrupt.h"
 #include "cli/flags/autoscaler_flags.h"
 #include "cli/flags/exclusions.h"
@@ -120,7 +121,7 @@ CLI::Validator PlanFormatChoice() {
 void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
   app.add_option("-o,--output", command.output,
-                 "table, wide, json, yaml, csv (a row a node) or name")
+                 "table, wide, json, yaml, csv (a row a node), name or markdown")
       ->check(PlanFormatChoice())
       ->type_name("FORMAT")
       ->capture_default_str()
@@ -153,6 +154,7 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
          "go after the changes), with 0 if none")
       ->check(values::Switch())
       ->group(group);
+  command.fail_if.AddTo(app, group);
   app.add_flag("--stats", command.stats, "End stderr with a line of figures, as JSON")
       ->check(values::Switch())
       ->group(group);
@@ -412,7 +414,7 @@ std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
 }
 
 bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
-  if (explain.empty() || (output != "csv" && output != "name")) return true;
+  if (explain.empty() || (output != "csv" && output != "name" && output != "markdown")) return true;
   PrintMessage(
       "--explain: -o " + output + " is not a format of explanations; expected table, json or yaml",
       err, "ebb plan");
@@ -421,10 +423,15 @@ bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
 }
 
 bool PlanCommand::CostFlagsFit(std::ostream& err) const {
+  if (!fail_if.Fit(what_if.empty() ? PlanFigures() : ComparisonFigures(), "ebb plan", err)) {
+    return false;
+  }
   const char* wrong = nullptr;
   if (questions.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
   if (!questions.ForCost() && questions.search.move_cost > 0)
     wrong = "--move-cost: pass --objective cost too";
+  if (prices.empty() && (fail_if.Names("saved") || fail_if.Names("cost")))
+    wrong = "--fail-if: saved and cost need --prices";
   if (wrong == nullptr) return true;
   PrintMessage(wrong, err, "ebb plan");
   err << "See `ebb plan --help`.\n";
@@ -602,7 +609,7 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   if (!remedies.ok()) return Fail(remedies.status(), err);
   PrintAnswer(*this, report, *explained, *remedies, out);
   if (stats) PrintStats(report, loaded.import_s, err, loaded.rebuilds);
-  return ExitCode(!report.remove.empty());
+  return GateOf(fail_if, report, ExitCode(!report.remove.empty()), err);
 }
 
 }  // namespace ebb

@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/parallel.h"
+#include "cli/flags/fail_if.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/option_flags.h"
 #include "cli/flags/query_flags.h"
@@ -53,6 +54,7 @@ struct PlanCommand {
   std::string what_if;  // A file; empty: no what-if.
   bool all_rows = false;
   bool exit_code = false;
+  FailIf fail_if;
   bool stats = false;
   std::string now;
   size_t threads = Parallelism::Cores();
@@ -101,7 +103,7 @@ struct PlanCommand {
   // Makes a plan over a dump.  For --state, call RunRound (round_command.h) instead; for
   // --watch-file, RunPlanWatch (watch_command.h); for --what-if, RunWhatIf (what_if.h); for
   // --server, PlanAtServer (remote.h).
-  // Returns the exit code: that of ExitCode() if a plan was made; 1 for bad input.
+  // Returns the exit code: that of ExitCode() and `fail_if` if a plan was made; 1 for bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 
   // Stop after removing this many nodes; absent: no limit.
@@ -113,7 +115,7 @@ struct PlanCommand {
   // Returns false and prints an error if -o is not a format of --waves.
   bool WaveFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if --objective, --prices and --move-cost contradict each
-  // other.
+  // other, or --fail-if is not about figures of the answer.
   bool CostFlagsFit(std::ostream& err) const;
   // The groups and sizes that --node-groups and --nodes give.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;

@@ -60,6 +60,8 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--waves", "--watch-file", "waves show how a cluster develops without other changes"},
     {"plan", "--waves", "--explain", kNoWaves},
     {"plan", "--waves", "--what-if", kNoWaves},
+    {"plan", "--state", "--fail-if", "its figures are of a plan, and a round is not one"},
+    {"plan", "--explain", "--fail-if", kNoFigures},
     {"plan", "--stable", "--optimize", kKept},
     {"plan", "--stable", "--robust", kKept},
     {"plan", "--stable", "--what-if", "a comparison makes two plans; neither continues the other"},

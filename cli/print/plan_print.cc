@@ -722,8 +722,9 @@ size_t NodesMax(PlanFormat format, const PrintOptions& options) {
 
 const std::map<std::string, PlanFormat>& Formats() {
   static const auto* const formats = new std::map<std::string, PlanFormat>{
-      {"table", PlanFormat::kTable}, {"wide", PlanFormat::kWide}, {"json", PlanFormat::kJson},
-      {"yaml", PlanFormat::kYaml},   {"csv", PlanFormat::kCsv},   {"name", PlanFormat::kName}};
+      {"table", PlanFormat::kTable},      {"wide", PlanFormat::kWide}, {"json", PlanFormat::kJson},
+      {"yaml", PlanFormat::kYaml},        {"csv", PlanFormat::kCsv},   {"name", PlanFormat::kName},
+      {"markdown", PlanFormat::kMarkdown}};
   return *formats;
 }
 
@@ -757,6 +758,7 @@ wire::Form FormOf(PlanFormat format) {
     case PlanFormat::kTable:
     case PlanFormat::kWide:
     case PlanFormat::kCsv:
+    case PlanFormat::kMarkdown:
       break;
   }
   return wire::AS_TABLES;
@@ -784,6 +786,9 @@ void PrintPlan(const wire::PlanReply& reply, PlanFormat format, const PrintOptio
       break;
     case PlanFormat::kCsv:
       PrintCsv(reply.tables(), out);
+      break;
+    case PlanFormat::kMarkdown:
+      PrintMarkdown(reply, out);
       break;
     case PlanFormat::kName:
       for (const std::string& name : reply.names()) out << "node/" << Printable(name) << "\n";

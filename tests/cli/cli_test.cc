@@ -316,7 +316,8 @@ TEST_F(CliTest, UsageErrorsExitWithTwoAndSuggestACorrection) {
       {{"plan", "x", "--scale-down-utilisation-threshold", "0.4"},
        "unknown flag --scale-down-utilisation-threshold; did you mean "
        "--scale-down-utilization-threshold?"},
-      {{"plan", "x", "-o", "xml"}, "--output: \"xml\" is not one of csv, json, name, table"},
+      {{"plan", "x", "-o", "xml"},
+       "--output: \"xml\" is not one of csv, json, markdown, name, table"},
       {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
       {{"gen", "huge"},
@@ -801,8 +802,10 @@ TEST_F(CliTest, EveryExampleInHelpIsGoodUsage) {
     for (const std::string& line : sections[0].lines) {
       std::istringstream words(line);
       std::vector<std::string> reversed;
-      for (std::string word; words >> word && word.find_first_of("|>&)") == std::string::npos;) {
-        reversed.insert(reversed.begin(), word);
+      for (std::string word; words >> word;) {
+        const bool quoted = word.size() > 2 && word.front() == '\'' && word.back() == '\'';
+        if (!quoted && word.find_first_of("|>&)") != std::string::npos) break;
+        reversed.insert(reversed.begin(), quoted ? word.substr(1, word.size() - 2) : word);
       }
       if (reversed.empty() || reversed.back() != "ebb") continue;
       reversed.pop_back();
