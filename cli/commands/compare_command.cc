@@ -12,6 +12,7 @@
 #include "base/figures.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
 #include "groups/prices.h"
@@ -127,12 +128,17 @@ void CompareCommand::AddTo(CLI::App& app) {
       ->check(values::Choice({"table", "json", "yaml"}))
       ->type_name("FORMAT")
       ->capture_default_str();
+  report.AddFileTo(app);
 }
 
 int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
+  const UsedFile files[] = {
+      {"BEFORE", before, FileUse::kRead}, {"AFTER", after, FileUse::kRead}, report.File()};
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(report.file); !s.ok()) return Fail(s, err);
   const absl::StatusOr<Json> a = ReadPlanFile(before);
   if (!a.ok()) return Fail(a.status(), err);
-  const absl::StatusOr<Json> b = ReadPlanFile(after);
+  absl::StatusOr<Json> b = ReadPlanFile(after);
   if (!b.ok()) return Fail(b.status(), err);
   const absl::StatusOr<PlanComparison> comparison = ComparePlans(*a, *b);
   if (!comparison.ok()) {
@@ -140,6 +146,10 @@ int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
         absl::Status(comparison.status().code(),
                      absl::StrCat(before, ", ", after, ": ", comparison.status().message())),
         err);
+  }
+  if (report.active()) {
+    Json page = {{"comparison", ComparisonJson(*comparison)}, {"plan", *std::move(b)}};
+    if (absl::Status s = WritePageFile(report.file, std::move(page)); !s.ok()) return Fail(s, err);
   }
   PrintComparison(*comparison, output, /*all_rows=*/false, out);
   return 0;

@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <string>
 
+#include "cli/flags/report_flags.h"
 #include "report/plan_comparison.h"
 
 namespace CLI {
@@ -18,6 +19,7 @@ struct CompareCommand {
   std::string before;
   std::string after;
   std::string output = "table";
+  ReportFlags report;
 
   void AddTo(CLI::App& app);
   // Returns the exit code: 0, or 1 for bad input.

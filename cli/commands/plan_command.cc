@@ -24,6 +24,7 @@
 #include "cli/flags/option_flags.h"
 #include "cli/print/explain_print.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/plan_print.h"
 #include "cli/print/progress.h"
 #include "cli/print/table.h"
@@ -34,6 +35,8 @@
 #include "planning/plan_answer.h"
 #include "platform/clock.h"
 #include "report/explain.h"
+#include "report/page_data.h"
+#include "report/plan_json.h"
 #include "report/plan_report.h"
 #include "session/wire_tables.h"
 #include "session/wire_what_if.h"
@@ -138,6 +141,7 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
+  command.report.AddTo(app);
   app.add_flag("--all", command.all_rows,
                "Show every row of the table; on a terminal it ends after 40 otherwise")
       ->check(values::Switch())
@@ -367,6 +371,7 @@ std::vector<UsedFile> PlanCommand::Files() const {
   files.push_back({"--node-groups", node_groups, FileUse::kRead});
   files.push_back({"--prices", prices, FileUse::kRead});
   files.push_back({"--what-if", what_if, FileUse::kRead});
+  files.push_back(report.File());
   files.push_back({"--events", over_time.events, FileUse::kRead});
   files.push_back({"--state", over_time.state, FileUse::kDatabase});
   files.push_back({"--record", over_time.record, FileUse::kDatabase});
@@ -420,6 +425,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   PrintFlagRemarks(err);
   if (!ExplainFlagsFit(err) || !CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(report.file); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
   const absl::StatusOr<GroupRules> rules = ReadGroupRules();
@@ -528,13 +534,12 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const absl::StatusOr<Made> made =
       Make(cluster, rules, loaded.since, progress, err, loaded.memory);
   if (!made.ok()) return progress.Done(), Fail(made.status(), err);
-  const PlanReport report = made->answer->Report();
-  const absl::StatusOr<std::vector<NodeId>> explained =
-      FindNodes(report.context.catalog(), explain);
+  const PlanReport plan = made->answer->Report();
+  const absl::StatusOr<std::vector<NodeId>> explained = FindNodes(plan.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
   if (explained.ok() && loaded.live != nullptr) {
     progress.Say("trying changes");
-    remedies = FindAllRemedies(report, *explained, made->query, *loaded.live);
+    remedies = FindAllRemedies(plan, *explained, made->query, *loaded.live);
   }
   progress.Done();
   PrintRemarks(*made, err);
@@ -544,9 +549,14 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
                 err);
   }
   if (!remedies.ok()) return Fail(remedies.status(), err);
-  PrintAnswer(*this, report, *explained, *remedies, out);
-  if (stats) PrintStats(report, loaded.import_s, err, loaded.rebuilds);
-  return ExitCode(!report.remove.empty());
+  if (report.active()) {
+    const absl::Status written =
+        WritePageFile(report.file, PageData(plan, PlanJson(plan), report.team_label));
+    if (!written.ok()) return Fail(written, err);
+  }
+  PrintAnswer(*this, plan, *explained, *remedies, out);
+  if (stats) PrintStats(plan, loaded.import_s, err, loaded.rebuilds);
+  return ExitCode(!plan.remove.empty());
 }
 
 }  // namespace ebb
