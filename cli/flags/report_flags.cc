@@ -27,6 +27,7 @@ void ReportFlags::AddFileTo(CLI::App& app) {
 void ReportFlags::AddLabelTo(CLI::App& app) {
   app.add_option("--team-label", team_label,
                  "Label of pods, or else of their namespaces, by which a page divides costs")
+      ->check(values::Text())
       ->type_name("KEY")
       ->capture_default_str()
       ->group(kReportGroup);

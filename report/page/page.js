@@ -184,7 +184,7 @@ function used(node, when, key) {
 const summary = () => data.plan.summary;
 const priced = () => nodes.length > 0 && nodes.every((node) => node.price !== undefined);
 function money(amount, digits = 2) {
-  const currency = summary().currency || (data.blockers || {}).currency || "";
+  const currency = (data.plan ? summary().currency : (data.blockers || {}).currency) || "";
   return `${num(amount, Math.abs(amount) >= 1000 ? 0 : digits)}${currency ? " " + currency : ""}`;
 }
 function decision(node) {
@@ -288,7 +288,7 @@ function anyTable(id, caption, rows) {
 
 // A curve; points: [[x, y]].  step: the value holds until the next point.
 function chart(title, lines, xText, yText = num, step = false) {
-  const [W, H, left, right, top, bottom] = [860, 220, 60, 20, 10, 26];
+  const [W, H, left, right, top, bottom] = [innerWidth < 600 ? 400 : 860, 220, 60, 24, 10, 26];
   const points = lines.flatMap((line) => line.points);
   const xMax = Math.max(1e-9, ...points.map((p) => p[0]));
   const yMax = Math.max(1e-9, ...points.map((p) => p[1]));
@@ -401,6 +401,7 @@ function paintAll() {
   const [colours, ranks] = [palette(), reasonRanks()];
   for (const row of rows) paint(row, colours, ranks);
 }
+const resized = new ResizeObserver(() => repaint());
 function repaint() {
   if (painting || rows.length === 0) return;
   painting = true;
@@ -422,7 +423,7 @@ function about(node) {
 
 // A canvas is a slider for the keyboard and screen readers: its value is a node.
 function mapCanvas(row, when) {
-  const canvas = make("canvas", when === "before" ? {tabindex: "0", role: "slider", "aria-valuemin": "1",
+  const canvas = make("canvas", when === "before" ? {id: `row-${rows.length}`, tabindex: "0", role: "slider", "aria-valuemin": "1",
     "aria-valuemax": row.nodes.length, "aria-valuenow": "1", "aria-label": `Nodes of ${row.label}; Enter opens one`,
     "aria-valuetext": about(row.nodes[0])} : {role: "img", "aria-label": `${row.label} after the plan: ` +
     `${count(row.nodes.filter((node) => !node.order).length, "node", "nodes")}`});
@@ -519,7 +520,8 @@ function drawMap() {
     make("label", {for: "find"}, "find "), find), legend, map,
   make("p", {class: "note"}, "Each square is a node. A click, or Enter, shows its pods and why it goes or stays. ",
     make("a", {href: "#nodes"}, "The same as a table.")));
-  new ResizeObserver(repaint).observe(map);
+  resized.disconnect();
+  resized.observe(map);
   repaint();
 }
 
@@ -617,6 +619,10 @@ function headline() {
     document.title = `ebb: ${num(s.removed)} of ${num(s.nodes)} nodes can go`;
     parts.push(`${num(s.removed)} of ${count(s.nodes, "node", "nodes")} can go (${percent(s.removed / s.nodes)}), ` +
       `${count(s.movedPods, "pod moves", "pods move")}`);
+  } else if (data.blockers) {
+    parts.push(`${count(data.blockers.removed, "node", "nodes")} can go, ${num(data.blockers.kept)} stay`);
+  } else if (data.comparison) {
+    parts.push(`${num(data.comparison.before.removed)} nodes can go before the change, ${num(data.comparison.after.removed)} after`);
   } else if (data.title) parts.push(data.title);
   $("headline").textContent = visible(parts.join(" "));
 }
@@ -795,6 +801,7 @@ function drawMoney() {
 
 function drawKeeps() {
   const body = section("keeps", "What keeps the rest", "what stays");
+  if (!data.plan) return drawBlockers(body);
   const kept = nodes.filter((node) => !node.order);
   const price = (list) => list.reduce((sum, node) => sum + (node.price || 0), 0);
   const worth = priced() ? [{title: "costs an hour", number: true, value: (row) => row.price, show: (v) => money(v)},
@@ -807,32 +814,39 @@ function drawKeeps() {
     {title: "reason", value: (row) => row.reason, show: (v) => [v, REASONS[v] ? make("span", {class: "quiet"}, ` ${REASONS[v]}`) : ""]},
     {title: "nodes", number: true, value: (row) => row.nodes, show: (v) => num(v)}, ...worth,
     {title: "", class: "bar", show: (v, row) => share(row.nodes / Math.max(1, kept.length))}], reasons));
-  const found = data.blockers;
-  if (found) {
-    const tried = found.blockers.filter((each) => each.nodesGained !== undefined);
-    const columns = [
-      {title: "what", value: (row) => [row.namespace, row.name].filter(Boolean).join("/"), show: (v, row) => [make("span", {class: "quiet"}, `${row.kind} `), name(v)]},
-      {title: "reason", value: (row) => row.reason, show: (v, row) => [v, row.detail ? make("div", {class: "quiet"}, row.detail) : ""]},
-      {title: "first obstacle of", number: true, value: (row) => row.nodes, show: (v) => num(v)},
-      {title: "if", value: (row) => row.change || "", show: name},
-      {title: "more nodes go", number: true, value: (row) => row.nodesGained, show: (v) => `${v > 0 ? "+" : ""}${num(v)}`}];
-    if (tried.some((row) => row.savedPerHourGained !== undefined)) {
-      columns.push({title: "saves an hour", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v)},
-        {title: "a month", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v * HOURS_A_MONTH, 0)});
-    }
-    body.append(make("h3", null, "What a change would bring"), table("blockers", "Each was tried by itself: the change was made, and the plan made again", columns, tried));
-    const untried = found.blockers.length - tried.length;
-    if (untried > 0) body.append(make("p", {class: "note"}, `${count(untried, "more object keeps", "more objects keep")} nodes and no change was tried.`));
-    drawOthers(body, "blockers", found, ["apiVersion", "kind", "complete", "missing", "removed", "kept", "blockers", "currency"]);
-  }
+  if (data.blockers) drawBlockers(body);
   const keepers = (summary().keptMostBy || []).map((each, at) => ({...each, price: price(kept.filter((node) => node.keeper === at))}));
   if (keepers.length) {
-    body.append(make("h3", null, "Objects that keep most nodes"), table("keepers", "The first obstacle of a node; it may have more", [
+    body.append(...titled("keepers", "Objects that are the first obstacle of most nodes", [
       {title: "what", value: (row) => `${row.namespace}/${row.name}`, show: (v, row) => [make("span", {class: "quiet"}, `${row.kind} `), name(v)]},
       {title: "reason", value: (row) => row.reason},
       {title: "nodes", number: true, value: (row) => row.nodes, show: (v) => num(v)}, ...(data.cluster ? worth : []),
       {title: "", class: "bar", show: (v, row) => share(row.nodes / Math.max(1, kept.length))}], keepers));
   }
+}
+
+function drawBlockers(body) {
+  const found = data.blockers;
+  const tried = found.blockers.filter((each) => each.nodesGained !== undefined);
+  const columns = [
+    {title: "what", value: (row) => [row.namespace, row.name].filter(Boolean).join("/"),
+      show: (v, row) => [make("span", {class: "quiet"}, `${row.kind} `), name(v)]},
+    {title: "more nodes go", number: true, value: (row) => row.nodesGained, show: (v) => `${v > 0 ? "+" : ""}${num(v)}`}];
+  if (tried.some((row) => row.savedPerHourGained !== undefined)) {
+    columns.push({title: "saves an hour", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v)},
+      {title: "a month", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v * HOURS_A_MONTH, 0)});
+  }
+  columns.push({title: "if", value: (row) => row.change || "", show: name},
+    {title: "reason", value: (row) => row.reason, show: (v, row) => [v, row.detail ? make("div", {class: "quiet"}, row.detail) : ""]},
+    {title: "first obstacle of", number: true, value: (row) => row.nodes, show: (v) => num(v)});
+  const [heading, list] = titled("blockers", "What a change would bring", columns, tried);
+  body.append(heading, make("p", {class: "note"}, "Each was tried by itself: the change was made, and the plan made again."), list);
+  const untried = new Map();
+  for (const {notTried} of found.blockers) if (notTried) untried.set(notTried, (untried.get(notTried) || 0) + 1);
+  for (const [why, objects] of untried) {
+    body.append(make("p", {class: "note"}, `${count(objects, "more keeps", "more keep")} nodes, and no change was tried: ${why}.`));
+  }
+  drawOthers(body, "blockers", found, ["apiVersion", "kind", "complete", "missing", "removed", "kept", "blockers", "currency"]);
 }
 
 // Members that no section of this page draws: lists as tables.
@@ -989,7 +1003,8 @@ function drawComparison() {
         {title: "group", value: (row) => row.group || "", show: name}, {title: "the other plan keeps it", value: (row) => row.keptBecause || "", show: name}], list));
     }
   }
-  body.append(make("p", {class: "note"}, `${count(c.removedByBoth, "node goes", "nodes go")} in both. The other parts of this page show the second plan.`));
+  body.append(make("p", {class: "note"}, `${count(c.removedByBoth, "node goes", "nodes go")} in both.` +
+    (data.plan ? " The other parts of this page show the second plan." : "")));
 }
 
 function drawNodes() {
@@ -997,10 +1012,10 @@ function drawNodes() {
   const list = nodes.filter(found);
   const [was, then] = [(node) => used(node, "before", "use") ?? -1, (node) => used(node, "after", "use") ?? -1];
   body.append(table("all", `${count(list.length, "node", "nodes")}${state.find ? ` with "${state.find}"` : ""}`, [
-    {title: "node", value: (node) => node.name, show: nodeLink}, {title: "group", value: (node) => node.group, show: name},
-    {title: "zone", value: (node) => node.zone, show: name}, {title: "decision", value: decision},
+    {title: "node", value: (node) => node.name, show: nodeLink}, {title: "decision", value: decision},
     {title: "before", number: true, value: was, show: (v) => v < 0 ? "-" : percent(v)},
     {title: "after", number: true, value: then, show: (v) => v < 0 ? "-" : percent(v)},
+    {title: "group", value: (node) => node.group, show: name}, {title: "zone", value: (node) => node.zone, show: name},
     ...(priced() ? [{title: "an hour", number: true, value: (node) => node.price, show: (v) => money(v)}] : [])], list, 15));
 }
 
@@ -1048,6 +1063,7 @@ function draw(given) {
       section(`plan-${key}`, title[0].toUpperCase() + title.slice(1)).append(anyTable(`list-${key}`, title, value));
     }
   }
+  if (!data.plan && data.blockers) drawKeeps();
   if (data.frontier) drawFrontier();
   if (data.plan) {
     drawProof();
@@ -1167,4 +1183,9 @@ addEventListener("afterprint", () => { delete document.documentElement.dataset.p
 addEventListener("error", (event) => { document.documentElement.dataset.state = "failed"; document.documentElement.dataset.error = event.message; });
 addEventListener("unhandledrejection", (event) => { document.documentElement.dataset.state = "failed"; document.documentElement.dataset.error = event.reason; });
 if ($("data")) openReport($("data"));
-else if (location.protocol.startsWith("http")) start();
+else if (location.protocol.startsWith("http")) {
+  start();
+  setInterval(() => {
+    if (data && data.timers.length && !$("timers").contains(document.activeElement)) drawTimers();
+  }, 1000);
+}

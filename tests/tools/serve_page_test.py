@@ -200,7 +200,7 @@ class PageTest(unittest.TestCase):
         rows = browser.run("return [...document.querySelectorAll('#all-table tbody tr')].map((row) => "
                            "[...row.cells].map((cell) => cell.textContent))")
         self.assertEqual([row[0] for row in rows], ["a", "b", "c"])
-        self.assertEqual([row[0] for row in rows if row[3].startswith("goes")], ["a"])
+        self.assertEqual([row[0] for row in rows if row[1].startswith("goes")], ["a"])
         self.assertIn("NotUnderutilized", browser.text("reasons-table"))
         # Names are shown as text.
         self.assertIn(HOSTILE, browser.text("map"))
@@ -210,11 +210,23 @@ class PageTest(unittest.TestCase):
         wait_for("why", lambda: "default/p" in browser.text("node-text"))
         self.assertIn("Goes, number 1 of 1.", browser.text("node-text"))
         self.assertEqual(browser.errors(), [])
-        if "EBB_SCREENSHOT" in os.environ:
-            browser.screenshot(os.environ["EBB_SCREENSHOT"])
         # The page shows a change without a reload.
         self.load([*nodes, pod("p", "a", "3"), pod("q", "b", "3"), pod("r", "c", "3")])
         wait_for("the change", lambda: browser.text("headline").startswith("0 of 3 nodes can go"))
+
+    @unittest.skipUnless("EBB_SCREENSHOT" in os.environ and has_browser(), "makes the picture of docs/service.md")
+    def test_picture(self):
+        dump = self.folder.name + "/company.json"
+        subprocess.run([EBB, "gen", "company", "--nodes", "300", "-o", dump], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([EBB, "plan", dump, "--server", f"unix:{self.socket}", "--session", "company"],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        browser = Browser()
+        self.addCleanup(browser.close)
+        browser.set_view(1100, 720)
+        browser.open(f"http://127.0.0.1:{self.port}/?session=company")
+        wait_for("the drawing", lambda: browser.run("return document.documentElement.dataset.state === 'drawn'"))
+        browser.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        browser.screenshot(os.environ["EBB_SCREENSHOT"])
 
 
 if __name__ == "__main__":
