@@ -314,6 +314,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
     return line.frontier.plan.at_server.active() ? FrontierAtServer(line.frontier, out, err)
                                                  : line.frontier.Run(out, err);
   }
+  if (command == "report") return line.report.Run(out, err);
   if (command == "compare") return line.compare.Run(out, err);
   if (command == "blockers") {
     return line.blockers.plan.at_server.active() ? BlockersAtServer(line.blockers, out, err)

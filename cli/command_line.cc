@@ -58,6 +58,11 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(command("blockers"),
               {{"ebb blockers all.json", "what keeps most nodes, each tried"},
                {"ebb blockers all.json --limit 200 -o json", "more of them, as data"}});
+  SetExamples(command("report"),
+              {{"ebb report all.json", "writes ebb-report.html; open it in a browser"},
+               {"ebb report all.json --prices prices.yaml --team-label app.example.com/team -o "
+                "shrink.html",
+                "with money, by team too"}});
   SetExamples(command("frontier"),
               {{"ebb frontier all.json", "what more evictions would bring"},
                {"ebb frontier all.json --prices prices.yaml --report frontier.html",
@@ -195,6 +200,8 @@ CommandLine::CommandLine()
       "blockers", "Rank what keeps nodes by how many more would go without it"));
   frontier.AddTo(
       *app->add_subcommand("frontier", "Tell the best plan for each number of pods evicted"));
+  report.AddTo(*app->add_subcommand(
+      "report", "Write one page for a browser with all answers about a cluster"));
   compare.AddTo(*app->add_subcommand("compare", "Tell in what two plans differ"));
   filter.AddTo(
       *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));

@@ -18,6 +18,7 @@
 #include "cli/commands/filter_command.h"
 #include "cli/commands/frontier_command.h"
 #include "cli/commands/plan_command.h"
+#include "cli/commands/report_command.h"
 #include "cli/commands/serve_command.h"
 #include "cli/commands/snapshot_commands.h"
 #include "cli/commands/version_command.h"
@@ -46,6 +47,7 @@ struct CommandLine {
   BlockersCommand blockers;
   CompareCommand compare;
   FrontierCommand frontier;
+  ReportCommand report;
   FilterCommand filter;
   GenCommand gen;
   ImportCommand import;

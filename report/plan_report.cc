@@ -155,17 +155,6 @@ std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
   return replica_set.ends_with(text) && replica_set[name.size()] == '-' ? name : "";
 }
 
-PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why) {
-  PlanReport::Keeper keeper = WorkloadOf(catalog, why.pod);
-  keeper.reason = why.reason == UnremovableReason::kBlockedByPod ? ToString(why.blocking_reason)
-                                                                 : ToString(why.reason);
-  if (why.pdb) {
-    keeper.kind = "PodDisruptionBudget";
-    keeper.name = catalog.Text(catalog.pdbs()[Index(*why.pdb)].name);
-  }
-  return keeper;
-}
-
 std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
   std::map<std::tuple<std::string, std::string_view, std::string_view, std::string_view>,
            PlanReport::Keeper>
@@ -223,6 +212,17 @@ PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod) {
     workload.name = deployment;
   }
   return workload;
+}
+
+PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why) {
+  PlanReport::Keeper keeper = WorkloadOf(catalog, why.pod);
+  keeper.reason = why.reason == UnremovableReason::kBlockedByPod ? ToString(why.blocking_reason)
+                                                                 : ToString(why.reason);
+  if (why.pdb) {
+    keeper.kind = "PodDisruptionBudget";
+    keeper.name = catalog.Text(catalog.pdbs()[Index(*why.pdb)].name);
+  }
+  return keeper;
 }
 
 std::string ReasonText(const PlanReport::Kept& kept) {

@@ -200,6 +200,9 @@ size_t NodesThatMayGoLater(const PlanReport& report);
 // The workload of a pod, without reason and nodes: its Deployment (derived from the name of its
 // ReplicaSet), else its controller, else the pod itself.
 PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod);
+// The object of PlanReport::keepers that keeps a node, without the number of nodes.
+// REQUIRES: why.pod != kNoPod.
+PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why);
 
 // "node/a" and so on, one line per removed node, in order.
 std::string RemovedNames(const PlanContext& context);

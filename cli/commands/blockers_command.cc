@@ -23,12 +23,14 @@
 #include "cli/print/display_text.h"
 #include "cli/print/fail.h"
 #include "cli/print/markdown.h"
+#include "cli/print/page_file.h"
 #include "cli/print/progress.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
 #include "platform/clock.h"
+#include "report/page_data.h"
 #include "report/plan_json.h"
 #include "report/plan_report.h"
 #include "snapshot/formats/json_text.h"
@@ -155,6 +157,7 @@ void BlockersCommand::AddTo(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str()
       ->group(group);
+  plan.report.AddTo(app);
   RefuseMisfits("blockers", app);
 }
 
@@ -202,8 +205,16 @@ int BlockersCommand::Over(LoadedCluster& cluster, LiveCluster& live, const Group
   if (const auto end = plan.SimulationEnd(loaded.since)) limit.emplace(*end);
   const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
   options.deadline = &ends;
-  const absl::StatusOr<Blockers> found = FindBlockers((*answer)->Report(), *query, live, options);
+  const PlanReport report = (*answer)->Report();
+  // Made before changes are tried, which change the catalog.
+  nlohmann::ordered_json page;
+  if (plan.report.active()) page = PageData(report, PlanJson(report), plan.report.team_label);
+  const absl::StatusOr<Blockers> found = FindBlockers(report, *query, live, options);
   if (!found.ok()) return fail(found.status());
+  if (plan.report.active()) {
+    page["blockers"] = BlockersJson(*found);
+    if (absl::Status s = WritePageFile(plan.report.file, std::move(page)); !s.ok()) return fail(s);
+  }
   progress.Done();
 
   PrintLoadWarnings(cluster, err);
@@ -224,6 +235,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
     return RunWatch(plan, {.output = output, .ask = ask}, out, err);
   }
   if (absl::Status s = CheckFiles(plan.Files()); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(plan.report.file); !s.ok()) return Fail(s, err);
   Progress progress;
   const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
   progress.Say("reading");

@@ -25,6 +25,7 @@
 #include "cli/flags/option_flags.h"
 #include "cli/print/explain_print.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/plan_print.h"
 #include "cli/print/progress.h"
 #include "cli/print/table.h"
@@ -36,6 +37,8 @@
 #include "planning/plan_waves.h"
 #include "platform/clock.h"
 #include "report/explain.h"
+#include "report/page_data.h"
+#include "report/plan_json.h"
 #include "report/plan_report.h"
 #include "session/wire_tables.h"
 #include "session/wire_what_if.h"
@@ -144,6 +147,7 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
+  command.report.AddTo(app);
   app.add_flag("--all", command.all_rows,
                "Show every row of the table; on a terminal it ends after 40 otherwise")
       ->check(values::Switch())
@@ -390,6 +394,7 @@ std::vector<UsedFile> PlanCommand::Files() const {
   files.push_back({"--node-groups", node_groups, FileUse::kRead});
   files.push_back({"--prices", prices, FileUse::kRead});
   files.push_back({"--what-if", what_if, FileUse::kRead});
+  files.push_back(report.File());
   files.push_back({"--events", over_time.events, FileUse::kRead});
   files.push_back({"--state", over_time.state, FileUse::kDatabase});
   files.push_back({"--record", over_time.record, FileUse::kDatabase});
@@ -459,6 +464,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   PrintFlagRemarks(err);
   if (!ExplainFlagsFit(err) || !CostFlagsFit(err) || !WaveFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(report.file); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
   const absl::StatusOr<GroupRules> rules = ReadGroupRules();
@@ -591,13 +597,12 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     if (!found.ok()) return progress.Done(), Fail(found.status(), err);
     context.waves = &followed.emplace(*std::move(found));
   }
-  const PlanReport report = MakeReport(context);
-  const absl::StatusOr<std::vector<NodeId>> explained =
-      FindNodes(report.context.catalog(), explain);
+  const PlanReport plan = MakeReport(context);
+  const absl::StatusOr<std::vector<NodeId>> explained = FindNodes(plan.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
   if (explained.ok() && loaded.live != nullptr) {
     progress.Say("trying changes");
-    remedies = FindAllRemedies(report, *explained, made->query, *loaded.live);
+    remedies = FindAllRemedies(plan, *explained, made->query, *loaded.live);
   }
   progress.Done();
   PrintRemarks(*made, err);
@@ -607,9 +612,14 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
                 err);
   }
   if (!remedies.ok()) return Fail(remedies.status(), err);
-  PrintAnswer(*this, report, *explained, *remedies, out);
-  if (stats) PrintStats(report, loaded.import_s, err, loaded.rebuilds);
-  return GateOf(fail_if, report, ExitCode(!report.remove.empty()), err);
+  if (report.active()) {
+    const absl::Status written =
+        WritePageFile(report.file, PageData(plan, PlanJson(plan), report.team_label));
+    if (!written.ok()) return Fail(written, err);
+  }
+  PrintAnswer(*this, plan, *explained, *remedies, out);
+  if (stats) PrintStats(plan, loaded.import_s, err, loaded.rebuilds);
+  return GateOf(fail_if, plan, ExitCode(!plan.remove.empty()), err);
 }
 
 }  // namespace ebb

@@ -22,6 +22,7 @@
 #include "cli/flags/flag_values.h"
 #include "cli/flags/option_flags.h"
 #include "cli/flags/query_flags.h"
+#include "cli/flags/report_flags.h"
 #include "cli/flags/round_flags.h"
 #include "cli/flags/server_flags.h"
 #include "cli/flags/watch_flags.h"
@@ -52,6 +53,7 @@ struct PlanCommand {
   std::vector<std::string> explain;
   bool counterfactual = false;
   std::string what_if;  // A file; empty: no what-if.
+  ReportFlags report;   // With --report: a page too.
   bool all_rows = false;
   bool exit_code = false;
   FailIf fail_if;

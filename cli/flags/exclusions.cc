@@ -21,6 +21,7 @@ constexpr std::string_view kDaemonsRounds = "the daemon makes the rounds, and do
 constexpr std::string_view kDumpStays = "a dump is read once, and ebb cannot act on it";
 constexpr std::string_view kInRequests = "each request on standard input has these itself";
 constexpr std::string_view kOwnObjects = "each request on standard input has its own objects";
+constexpr std::string_view kNoRequests = "a daemon's answer does not say what each pod requests";
 constexpr std::string_view kSearchFlag = "it is a setting of the search";
 constexpr std::string_view kKept = "a stable plan keeps the last one";
 constexpr std::string_view kStableFlag = "it is a setting of stable plans";
@@ -74,6 +75,8 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--iterations", "--budget", "each of them ends the search"},
     {"plan", "--max-evictions", "--move-cost",
      "a search weighs moves by one of them: a limit or a price"},
+    {"plan", "--team-label", "--server", kNoRequests},
+    {"blockers", "--team-label", "--server", kNoRequests},
     {"blockers", "--server", "--watch-file", kOneSource},
     {"frontier", "--server", "--watch-file", kOneSource},
     {"filter", "--server", "--watch-file", kOneSource},
@@ -146,6 +149,7 @@ std::vector<Need> MakeNeeds() {
       {{"plan"}, "--stable-greedy-every", "", {"--stable"}, kStableFlag},
       {{"plan"}, "--stable-verify-every", "", {"--stable"}, kStableFlag},
       {{"plan"}, "--pod-startup-time", "", {"--waves"}, "it is a setting of waves"},
+      {{"plan", "blockers"}, "--team-label", "", {"--report"}, "the page divides costs by it"},
       {{"plan"}, "--record", "", {"--state"}, kRoundFlag},
       {{"plan"}, "--events", "", {"--state"}, kRoundFlag},
       {{"plan"}, "--metrics", "", {"--state"}, kRoundFlag},

@@ -139,6 +139,13 @@ constexpr ManText kTexts[] = {
      "pods evicted how many nodes go in the best of them, or, with --prices, what is saved. It "
      "is what was found in the time given, not what is possible.",
      {}},
+    {"ebb report",
+     "Writes one page for a browser: the plan with its bound and its trials, each node with its "
+     "pods and reasons, utilization and money before and after, what keeps the other nodes with "
+     "what a change of it would bring, the order of drains, and the best plan for each number of "
+     "evictions. The file holds all of its data and fetches nothing. ebb plan, blockers, frontier "
+     "and compare write such a page of their own answer with --report.",
+     {}},
     {"ebb compare",
      "Reads two plans, as ebb plan -o json prints them, and lists the nodes that go in one of them "
      "alone and why the other keeps them, how many pods move, and, where both were made with "
