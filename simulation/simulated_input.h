@@ -1,8 +1,8 @@
 // SimulatedInput: a real cluster, from a dump, as a SimulatedCluster can play it.
 //
-//   SimulatedInput input(loaded, groups, start_s, [&](ObjectSink& sink) { return live.Export(sink);
-//   }); auto cluster = SimulatedCluster::Make(input.AsRead(), groups_of, options); for (const
-//   SimulatedGap& gap : input.gaps()) Print(gap);
+//   SimulatedInput input(snapshot, groups, start_s, read);
+//   auto cluster = SimulatedCluster::Make(input.AsRead(), groups_of, options);
+//   for (const SimulatedGap& gap : input.gaps()) Print(gap);
 //
 // Left out: nodes that are being deleted at the start (their pods wait for another node, unless
 // they belong to the node); pods on unknown nodes; pods without a node that have scheduling gates
