@@ -779,7 +779,8 @@ function drawMoney() {
     body.append(...titled(`by-${key}`, `By ${title}`, columns, list));
   }
   if (!priced()) {
-    body.append(make("p", {class: "note"}, "No prices were given; with --prices this part shows money, also by namespace and team."));
+    body.append(make("p", {class: "note"}, live ? "No prices are known here."
+      : "No prices were given; with --prices this part shows money, also by namespace and team."));
     return;
   }
   if (!data.cluster) return;
