@@ -43,6 +43,7 @@ void SetAllExamples(CLI::App& app) {
        {"ebb plan all.json --what-if changes.yaml", "beside the plan with changes"},
        {"ebb plan all.json --node-groups groups.yaml -o json", "with sizes of groups; as data"},
        {"ebb plan all.json --exit-code && echo nothing can go", "for scripts"},
+       {"ebb plan all.json --fail-if 'removed>10%' -o markdown", "as a gate (docs/gates.md)"},
        {"ebb plan all.json ./cluster-autoscaler --v=4 --nodes=2:10:general --scan-interval=10s",
         "with the command line of the autoscaler, pasted (docs/flags.md)"},
        {"ebb plan all.json --state ebb.db", "a round of the planner over time (docs/rounds.md)"}},
@@ -50,6 +51,7 @@ void SetAllExamples(CLI::App& app) {
        {1, "bad input, or output that cannot be written"},
        {2, "wrong usage"},
        {3, "with --state: the round waits, as the clock jumped (docs/rounds.md)"},
+       {11, "with --fail-if: a condition holds"},
        {10,
         "with --exit-code: some node can go, with --state is to be deleted now, with --what-if can "
         "go after the changes"}});
@@ -67,7 +69,13 @@ void SetAllExamples(CLI::App& app) {
                 "in money, as a page with the curve"}});
   SetExamples(command("compare"),
               {{"ebb compare monday.json tuesday.json", "what goes now, and what no more"},
-               {"ebb compare greedy.json searched.json -o json", "as data"}});
+               {"ebb compare main.json branch.json --fail-if 'removed<0' -o markdown",
+                "as a gate (docs/gates.md)"},
+               {"ebb compare greedy.json searched.json -o json", "as data"}},
+              {{0, "done"},
+               {1, "bad input, or output that cannot be written"},
+               {2, "wrong usage"},
+               {11, "with --fail-if: a condition holds"}});
   SetExamples(command("filter"),
               {{"ebb filter all.json --pod shop/web-1", "which nodes take this pod"},
                {"ebb filter all.json --pod shop/web-1 --node node-1", "what each filter says"},

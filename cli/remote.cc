@@ -20,6 +20,7 @@
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "cli/commands/compare_command.h"
+#include "cli/commands/gate.h"
 #include "cli/commands/what_if.h"
 #include "cli/flags/autoscaler_flags.h"
 #include "cli/print/explain_print.h"
@@ -312,11 +313,16 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   const PlanDetail detail = DetailFor(format, print);
   wire::PlanCall call;
   *call.mutable_input() = asker.input;
-  call.set_form(FormOf(format));
+  // Names alone do not have the figures of --fail-if.
+  const bool names = format == PlanFormat::kName;
+  call.set_form(names && command.fail_if.active() ? wire::AS_TABLES : FormOf(format));
   call.set_rows(detail.rows);
   call.set_every_node(detail.every_node);
-  const absl::StatusOr<wire::PlanReply> reply = asker.Ask(&PlannerClient::Plan, call);
+  absl::StatusOr<wire::PlanReply> reply = asker.Ask(&PlannerClient::Plan, call);
   if (!reply.ok()) return Fail(reply.status(), err);
+  if (names && reply->has_tables()) {
+    for (const wire::TableNode& node : reply->tables().remove()) reply->add_names(node.node());
+  }
   if (call.input().has_trials() && !reply->tried_out()) {
     PrintMessage("the time ended before the first trial of the plan", err);
   }
@@ -339,7 +345,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
                 .passes = reply->passes()},
                err);
   }
-  return command.ExitCode(reply->removes() > 0);
+  return GateOf(command.fail_if, *reply, command.ExitCode(reply->removes() > 0), err);
 }
 
 int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
@@ -372,7 +378,8 @@ int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& 
     if (!written.ok()) return Fail(written, err);
   }
   PrintComparison(comparison, command.output, command.all_rows, out);
-  return command.ExitCode(comparison.after.removed > 0);
+  out.flush();
+  return GateOf(command.fail_if, comparison, command.ExitCode(comparison.after.removed > 0), err);
 }
 
 int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err) {

@@ -59,6 +59,9 @@ absl::StatusOr<PriceList> ReadPriceFile(const std::string& path);
 // `name` stands for the file in errors.  CSV if the name ends in ".csv".
 absl::StatusOr<PriceList> ParsePrices(const std::string& name, const std::string& text);
 
+// A month of prices: 365 days * 24 hours / 12.
+inline constexpr double kHoursPerMonth = 730;
+
 // The price of each node of a catalog.
 struct NodePrices {
   std::string currency;

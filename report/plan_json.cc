@@ -12,7 +12,9 @@
 #include "base/rfc3339.h"
 #include "engine/stable_planner.h"
 #include "report/pass_replay.h"
+#include "report/plan_totals.h"
 #include "report/plan_warnings.h"
+#include "report/plan_waves.h"
 #include "report/stable_text.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
@@ -209,6 +211,7 @@ Json SummaryJson(const PlanReport& report) {
                {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
                {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
                {"keptMostBy", KeepersJson(report.keepers)}};
+  PutTotals(TotalsOf(report), json);
   if (later > 0) json["mayGoLater"] = later;
   for (const auto& [why, tally] : PodsWithoutRoom(counts)) {
     json["pendingPods"]["withoutRoom"][std::string(why)] = {{"pods", tally.pods},
@@ -416,6 +419,7 @@ Json PlanJson(const PlanReport& report) {
   ReserveMembers(json, kMembersOfPlan);
   PutComplete(report.context.cluster->warnings, json);
   json["summary"] = SummaryJson(report);
+  if (report.context.waves != nullptr) PutWaves(report.context, *report.context.waves, json);
   PutEntries(report, [](NodeId) { return true; }, json);
   if (const PodsWithRoom room = CountRoom(report.context); room.displaced > 0) {
     json["displacedPods"] = {{"total", room.displaced}, {"placed", room.displaced_placed}};

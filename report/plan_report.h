@@ -101,6 +101,7 @@ struct PlanSession {
   std::vector<std::pair<std::string, int64_t>> broken_watches;
 };
 
+struct PlanWaves;
 struct StablePlan;
 
 struct PlanContext {
@@ -114,6 +115,7 @@ struct PlanContext {
   std::optional<PlanTrials> trials = std::nullopt;  // Absent: no trials were made.
   // How the plan continues the last one; its own `made` is not used.  Null: it does not.
   const StablePlan* stable = nullptr;
+  const PlanWaves* waves = nullptr;                   // The plan carried on.  Null: not requested.
   std::optional<PlanSession> session = std::nullopt;  // Absent: the cluster is a dump.
   double pass_s = 0;                                  // How long the passes took, in seconds.
   double verify_s = 0;                                // 0: verified within a pass.

@@ -16,6 +16,7 @@
 #include "report/block_words.h"
 #include "report/explain.h"
 #include "report/filter_report.h"
+#include "report/plan_totals.h"
 #include "report/stable_text.h"
 #include "session/wire_pass.h"
 #include "snapshot/import/incomplete.h"
@@ -394,6 +395,9 @@ void PutTables(const PlanReport& report, uint32_t rows, bool every_node, wire::P
   PutAnnotations(report, to);
   to.set_may_go_later(NodesThatMayGoLater(report));
   PutKeepers(report, rows, to);
+  const PlanTotals totals = TotalsOf(report);
+  for (std::string& line : TotalsText(totals, to.currency())) to.add_totals(std::move(line));
+  for (std::string& line : ChecksOf(totals)) to.add_checks(std::move(line));
   if (!every_node) return;
   for (const PlanReport::Kept& kept : report.keep) {
     wire::TableNode& node = *to.add_keep();

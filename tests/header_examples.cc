@@ -64,6 +64,7 @@
 #include "planning/plan_answer.h"
 #include "planning/plan_query.h"
 #include "planning/plan_search.h"
+#include "planning/plan_waves.h"
 #include "planning/query_fields.h"
 #include "planning/rebuild_log.h"
 #include "platform/loaded_library.h"
@@ -925,6 +926,12 @@ void PrintPlanOf(const PlanQuery& query, LoadedCluster& cluster,
                  const std::function<void(const PlanReport&)>& Print) {
   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
   Print((*answer)->Report());
+}
+
+// planning/plan_waves.h
+bool FollowAPlan(const std::unique_ptr<PlanAnswer>& answer) {
+  absl::StatusOr<PlanWaves> waves = FollowWaves(*answer, {.pod_startup_s = 60});
+  return waves.ok();
 }
 
 // planning/plan_search.h

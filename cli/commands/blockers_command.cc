@@ -22,6 +22,7 @@
 #include "cli/flags/flag_values.h"
 #include "cli/print/display_text.h"
 #include "cli/print/fail.h"
+#include "cli/print/markdown.h"
 #include "cli/print/page_file.h"
 #include "cli/print/progress.h"
 #include "cli/print/table.h"
@@ -61,6 +62,41 @@ void PrintOutlooks(const Blockers& blockers, const Terminal& terminal, std::ostr
   }
   if (outlooks > kShown) {
     out << Count(outlooks - kShown, "more budget", "more budgets") << "; -o json has them all.\n";
+  }
+}
+
+// `of_incomplete`: as for PrintBlockers.
+void PrintMarkdown(const Blockers& blockers, std::string_view of_incomplete,
+                   std::string_view currency, std::ostream& out) {
+  out << fmt::format("### {}{} can go, {} stay\n\n", Count(blockers.removed, "node", "nodes"),
+                     of_incomplete, WithCommas(blockers.kept));
+  const bool has_prices = std::ranges::any_of(
+      blockers.blockers, [](const Blocker& each) { return each.saved_per_hour.has_value(); });
+  std::vector<std::string> headings = {"what keeps nodes", "reason", "if", "more nodes go"};
+  if (has_prices) headings.emplace_back("saves an hour");
+  std::vector<std::vector<std::string>> rows;
+  size_t not_tried = 0;
+  size_t more = 0;
+  for (const Blocker& each : blockers.blockers) {
+    if (!each.gained) {
+      ++not_tried;
+    } else if (rows.size() == kMarkdownRows) {
+      ++more;
+    } else {
+      std::vector<std::string> row = {MarkdownCode(NameOf(each)), MarkdownCode(each.reason),
+                                      MarkdownCode(each.change), Signed(*each.gained)};
+      if (has_prices) {
+        row.push_back(MarkdownCode(MoneyText(each.saved_per_hour.value_or(0), currency)));
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  std::vector<bool> right = {false, false, false, true};
+  if (has_prices) right.push_back(true);
+  PrintMarkdownTable(headings, right, rows, more, out);
+  if (not_tried > 0) {
+    out << fmt::format("\n{}, and no change was tried; `-o json` says why.\n",
+                       Count(not_tried, "more keeps nodes", "more keep nodes"));
   }
 }
 
@@ -111,8 +147,8 @@ void BlockersCommand::AddTo(CLI::App& app) {
   plan.watch.AddTo(app);
   plan.at_server.AddTo(app);
   const std::string group = "Output";
-  app.add_option("-o,--output", output, "table, json or yaml")
-      ->check(values::Choice({"table", "json", "yaml"}))
+  app.add_option("-o,--output", output, "table, json, yaml or markdown")
+      ->check(values::Choice({"table", "json", "yaml", "markdown"}))
       ->type_name("FORMAT")
       ->capture_default_str()
       ->group(group);
@@ -133,6 +169,8 @@ void BlockersCommand::Print(const Blockers& found, std::span<const InputWarning>
     out << IndentedJson(json);
   } else if (output == "yaml") {
     out << Yaml(json);
+  } else if (output == "markdown") {
+    PrintMarkdown(found, OfIncomplete(warnings), currency.value_or(""), out);
   } else {
     PrintBlockers(found, OfIncomplete(warnings), currency.value_or(""), OutputTerminal(), out);
   }

@@ -10,8 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
+#include "cli/commands/gate.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
+#include "cli/print/markdown.h"
 #include "cli/print/page_file.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
@@ -99,6 +101,10 @@ void PrintComparison(const PlanComparison& comparison, const std::string& format
     out << Yaml(ComparisonJson(comparison));
     return;
   }
+  if (format == "markdown") {
+    PrintMarkdown(comparison, out);
+    return;
+  }
   const Terminal terminal = OutputTerminal();
   if (!comparison.complete) out << "Plans of an incomplete cluster.\n";
   if (comparison.of_two_clusters) {
@@ -124,14 +130,16 @@ void CompareCommand::AddTo(CLI::App& app) {
   app.add_option("AFTER", after, "The plan that it is compared with")
       ->check(values::File())
       ->required();
-  app.add_option("-o,--output", output, "table, json or yaml")
-      ->check(values::Choice({"table", "json", "yaml"}))
+  app.add_option("-o,--output", output, "table, json, yaml or markdown")
+      ->check(values::Choice({"table", "json", "yaml", "markdown"}))
       ->type_name("FORMAT")
       ->capture_default_str();
+  fail_if.AddTo(app, "Output");
   report.AddFileTo(app);
 }
 
 int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (!fail_if.Fit(ComparisonFigures(), "ebb compare", err)) return 2;
   const UsedFile files[] = {
       {"BEFORE", before, FileUse::kRead}, {"AFTER", after, FileUse::kRead}, report.File()};
   if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
@@ -152,7 +160,8 @@ int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
     if (absl::Status s = WritePageFile(report.file, std::move(page)); !s.ok()) return Fail(s, err);
   }
   PrintComparison(*comparison, output, /*all_rows=*/false, out);
-  return 0;
+  out.flush();
+  return GateOf(fail_if, *comparison, 0, err);
 }
 
 }  // namespace ebb

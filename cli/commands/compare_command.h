@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <string>
 
+#include "cli/flags/fail_if.h"
 #include "cli/flags/report_flags.h"
 #include "report/plan_comparison.h"
 
@@ -19,15 +20,16 @@ struct CompareCommand {
   std::string before;
   std::string after;
   std::string output = "table";
+  FailIf fail_if;
   ReportFlags report;
 
   void AddTo(CLI::App& app);
-  // Returns the exit code: 0, or 1 for bad input.
+  // Returns the exit code: 0, 1 for bad input, or that of `fail_if`.
   int Run(std::ostream& out, std::ostream& err) const;
 };
 
-// Prints the comparison; `format` is table, json or yaml.  `all_rows`: tables have all of their
-// rows also on a terminal.
+// Prints the comparison; `format` is table, json, yaml or markdown.  `all_rows`: tables have all of
+// their rows also on a terminal.
 void PrintComparison(const PlanComparison& comparison, const std::string& format, bool all_rows,
                      std::ostream& out);
 

@@ -16,6 +16,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
+#include "cli/commands/gate.h"
 #include "cli/commands/search_interrupt.h"
 #include "cli/flags/autoscaler_flags.h"
 #include "cli/flags/exclusions.h"
@@ -33,6 +34,7 @@
 #include "options/option_field.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
+#include "planning/plan_waves.h"
 #include "platform/clock.h"
 #include "report/explain.h"
 #include "report/page_data.h"
@@ -52,6 +54,10 @@ namespace wire = v1alpha1;
 namespace {
 
 constexpr const char* kInputGroup = "Input";
+// Flags of rounds that --waves uses.
+constexpr std::string_view kUnneededTime = "scale-down-unneeded-time";
+constexpr std::string_view kDelayAfterDelete = "scale-down-delay-after-delete";
+constexpr std::string_view kFlagsOfWaves[] = {kUnneededTime, kDelayAfterDelete};
 
 void AddNodeGroupsFlag(PlanCommand& command, CLI::App& app) {
   app.add_option("--node-groups", command.node_groups,
@@ -118,7 +124,7 @@ CLI::Validator PlanFormatChoice() {
 void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
   app.add_option("-o,--output", command.output,
-                 "table, wide, json, yaml, csv (a row a node) or name")
+                 "table, wide, json, yaml, csv (a row a node), name or markdown")
       ->check(PlanFormatChoice())
       ->type_name("FORMAT")
       ->capture_default_str()
@@ -152,6 +158,7 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
          "go after the changes), with 0 if none")
       ->check(values::Switch())
       ->group(group);
+  command.fail_if.AddTo(app, group);
   app.add_flag("--stats", command.stats, "End stderr with a line of figures, as JSON")
       ->check(values::Switch())
       ->group(group);
@@ -182,6 +189,21 @@ void AddNodeAndPodFlags(PlanCommand& command, CLI::App& app) {
   const std::vector<OptionField> fields = FieldsOf(command.options);
   AddOptionFlags(fields, OptionGroup::kNodes, app, "Which nodes may go", &command.given);
   AddOptionFlags(fields, OptionGroup::kPods, app, "Which pods may be moved", &command.given);
+}
+
+void AddWaveFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Waves";
+  app.add_flag("--waves", command.waves,
+               "Carry the plan on: budgets recover when evicted pods are ready elsewhere, and more "
+               "nodes go, until none can (docs/waves.md)")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_option("--pod-startup-time", command.pod_startup_time,
+                 "How long a pod takes from its eviction until it is ready elsewhere")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
 }
 
 }  // namespace
@@ -302,6 +324,7 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddPlanFlags(app);
   AddOutputFlags(*this, app);
   questions.AddTo(app);
+  AddWaveFlags(*this, app);
   over_time.AddTo(app, options, given);
   watch.AddTo(app);
   at_server.AddTo(app);
@@ -396,7 +419,7 @@ std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
 }
 
 bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
-  if (explain.empty() || (output != "csv" && output != "name")) return true;
+  if (explain.empty() || (output != "csv" && output != "name" && output != "markdown")) return true;
   PrintMessage(
       "--explain: -o " + output + " is not a format of explanations; expected table, json or yaml",
       err, "ebb plan");
@@ -405,25 +428,41 @@ bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
 }
 
 bool PlanCommand::CostFlagsFit(std::ostream& err) const {
+  if (!fail_if.Fit(what_if.empty() ? PlanFigures() : ComparisonFigures(), "ebb plan", err)) {
+    return false;
+  }
   const char* wrong = nullptr;
   if (questions.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
   if (!questions.ForCost() && questions.search.move_cost > 0)
     wrong = "--move-cost: pass --objective cost too";
+  if (prices.empty() && (fail_if.Names("saved") || fail_if.Names("cost")))
+    wrong = "--fail-if: saved and cost need --prices";
   if (wrong == nullptr) return true;
   PrintMessage(wrong, err, "ebb plan");
   err << "See `ebb plan --help`.\n";
   return false;
 }
 
+bool PlanCommand::WaveFlagsFit(std::ostream& err) const {
+  if (!waves || (output != "csv" && output != "name")) return true;
+  PrintMessage(
+      "--waves: -o " + output + " is not a format of waves; expected table, wide, json or yaml",
+      err, "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
 void PlanCommand::PrintFlagRemarks(std::ostream& err) const {
   if (over_time.app != nullptr) PrintIgnoredFlags(*over_time.app, err);
-  if (!over_time.active()) over_time.WarnUnused(err);
+  std::span<const std::string_view> used;
+  if (waves) used = kFlagsOfWaves;
+  if (!over_time.active()) over_time.WarnUnused(err, used);
   WarnOfOldFlags(given, err);
 }
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   PrintFlagRemarks(err);
-  if (!ExplainFlagsFit(err) || !CostFlagsFit(err)) return 2;
+  if (!ExplainFlagsFit(err) || !CostFlagsFit(err) || !WaveFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   if (absl::Status s = CheckPageFile(report.file); !s.ok()) return Fail(s, err);
   Progress progress;
@@ -517,6 +556,18 @@ absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, cons
   return Made{.query = *std::move(query), .answer = *std::move(answer), .interrupted = interrupted};
 }
 
+WaveModel PlanCommand::Model() const {
+  WaveModel model{.pod_startup_s = DurationSeconds(pod_startup_time)};
+  const ScaleDownOptions& rounds = options.scale_down;
+  if (given.contains(kUnneededTime)) {
+    model.unneeded_s = rounds.deletion.scale_down_unneeded_time_s;
+  }
+  if (given.contains(kDelayAfterDelete)) {
+    model.delay_after_delete_s = rounds.cooldown.scale_down_delay_after_delete_s;
+  }
+  return model;
+}
+
 void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
   PrintLoadWarnings(*made.answer->cluster, err);
   if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
@@ -534,7 +585,19 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const absl::StatusOr<Made> made =
       Make(cluster, rules, loaded.since, progress, err, loaded.memory);
   if (!made.ok()) return progress.Done(), Fail(made.status(), err);
-  const PlanReport plan = made->answer->Report();
+  std::optional<PlanWaves> followed;
+  PlanContext context = made->answer->Context();
+  if (waves) {
+    progress.Say("following waves");
+    const auto end = SimulationEnd(loaded.since);
+    std::optional<ClockDeadline> limit;
+    if (end) limit.emplace(*end);
+    absl::StatusOr<PlanWaves> found =
+        FollowWaves(*made->answer, Model(), limit ? &*limit : nullptr);
+    if (!found.ok()) return progress.Done(), Fail(found.status(), err);
+    context.waves = &followed.emplace(*std::move(found));
+  }
+  const PlanReport plan = MakeReport(context);
   const absl::StatusOr<std::vector<NodeId>> explained = FindNodes(plan.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
   if (explained.ok() && loaded.live != nullptr) {
@@ -556,7 +619,7 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   }
   PrintAnswer(*this, plan, *explained, *remedies, out);
   if (stats) PrintStats(plan, loaded.import_s, err, loaded.rebuilds);
-  return ExitCode(!plan.remove.empty());
+  return GateOf(fail_if, plan, ExitCode(!plan.remove.empty()), err);
 }
 
 }  // namespace ebb

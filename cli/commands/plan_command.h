@@ -18,6 +18,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/parallel.h"
+#include "cli/flags/fail_if.h"
+#include "cli/flags/flag_values.h"
 #include "cli/flags/option_flags.h"
 #include "cli/flags/query_flags.h"
 #include "cli/flags/report_flags.h"
@@ -33,6 +35,7 @@
 #include "planning/rebuild_log.h"
 #include "platform/file_identity.h"
 #include "report/plan_report.h"
+#include "report/plan_waves.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace CLI {
@@ -53,6 +56,7 @@ struct PlanCommand {
   ReportFlags report;   // With --report: a page too.
   bool all_rows = false;
   bool exit_code = false;
+  FailIf fail_if;
   bool stats = false;
   std::string now;
   size_t threads = Parallelism::Cores();
@@ -62,6 +66,8 @@ struct PlanCommand {
   GivenFlags given;  // Which flags of `options` were given.
   std::string simulation_timeout;
   QueryFlags questions;
+  bool waves = false;
+  std::string pod_startup_time = DurationFlagText(WaveModel().pod_startup_s);
   RoundFlags over_time;   // With --state: makes a round instead of a plan over a dump.
   WatchFlags watch;       // With --watch-file: plans whenever the cluster has changed.
   ServerFlags at_server;  // With --server: a daemon plans.
@@ -99,7 +105,7 @@ struct PlanCommand {
   // Makes a plan over a dump.  For --state, call RunRound (round_command.h) instead; for
   // --watch-file, RunPlanWatch (watch_command.h); for --what-if, RunWhatIf (what_if.h); for
   // --server, PlanAtServer (remote.h).
-  // Returns the exit code: that of ExitCode() if a plan was made; 1 for bad input.
+  // Returns the exit code: that of ExitCode() and `fail_if` if a plan was made; 1 for bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 
   // Stop after removing this many nodes; absent: no limit.
@@ -108,8 +114,10 @@ struct PlanCommand {
   void PrintFlagRemarks(std::ostream& err) const;
   // Returns false and prints an error if -o is not a format of an explanation.
   bool ExplainFlagsFit(std::ostream& err) const;
+  // Returns false and prints an error if -o is not a format of --waves.
+  bool WaveFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if --objective, --prices and --move-cost contradict each
-  // other.
+  // other, or --fail-if is not about figures of the answer.
   bool CostFlagsFit(std::ostream& err) const;
   // The groups and sizes that --node-groups and --nodes give.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
@@ -126,6 +134,8 @@ struct PlanCommand {
                                           std::chrono::steady_clock::time_point since,
                                           Progress& progress, std::ostream& err,
                                           StablePlanner* memory = nullptr) const;
+  // The model of --waves that the flags describe.
+  [[nodiscard]] WaveModel Model() const;
   // Prints warnings and notes about the plan.
   void PrintRemarks(const Made& made, std::ostream& err) const;
   // How the cluster was loaded.

@@ -17,6 +17,7 @@
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "cli/commands/compare_command.h"
+#include "cli/commands/gate.h"
 #include "cli/commands/plan_command.h"
 #include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
@@ -155,10 +156,12 @@ void PrintNotes(std::span<const std::string> notes, std::ostream& err) {
 
 bool CompareFlagsFit(const PlanCommand& command, std::ostream& err) {
   const std::string& form = command.output;
-  if (form == "table" || form == "json" || form == "yaml") return command.CostFlagsFit(err);
-  PrintMessage(
-      "--what-if: -o " + form + " is not a format of comparisons; expected table, json or yaml",
-      err, "ebb plan");
+  if (form == "table" || form == "json" || form == "yaml" || form == "markdown") {
+    return command.CostFlagsFit(err);
+  }
+  PrintMessage("--what-if: -o " + form +
+                   " is not a format of comparisons; expected table, json, yaml or markdown",
+               err, "ebb plan");
   err << "See `ebb plan --help`.\n";
   return false;
 }
@@ -179,7 +182,8 @@ int WhatIfOver(const PlanCommand& command, const WhatIfQuestion& question, Loade
     }
   }
   PrintComparison(*comparison, command.output, command.all_rows, out);
-  return command.ExitCode(comparison->after.removed > 0);
+  out.flush();
+  return GateOf(command.fail_if, *comparison, command.ExitCode(comparison->after.removed > 0), err);
 }
 
 int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) {

@@ -33,6 +33,7 @@ constexpr std::string_view kSimulationFlag = "it is a setting of the simulation"
 constexpr std::string_view kLiveFlag = "it applies to a cluster that a feeder keeps up to date";
 constexpr std::string_view kStateFlag = "a daemon keeps the state of its sessions itself";
 constexpr std::string_view kPoolsFlag = "policies decide by it";
+constexpr std::string_view kNoWaves = "there is no place for waves in its answer";
 constexpr std::string_view kGenerated = "a recorded load replaces a generated one";
 
 constexpr Exclusion kExclusions[] = {
@@ -53,6 +54,15 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--state", "--robust", kOwnOptions},
     {"plan", "--state", "--nominated-share", kOwnOptions},
     {"plan", "--state", "--stable", kOwnOptions},
+    {"plan", "--waves", "--state",
+     "a round is one step over time; `ebb run --simulate --input` makes rounds in virtual time"},
+    {"plan", "--waves", "--server",
+     "a daemon's reply has no waves; write its cluster to a file with `ebb dump` and plan that"},
+    {"plan", "--waves", "--watch-file", "waves show how a cluster develops without other changes"},
+    {"plan", "--waves", "--explain", kNoWaves},
+    {"plan", "--waves", "--what-if", kNoWaves},
+    {"plan", "--state", "--fail-if", "its figures are of a plan, and a round is not one"},
+    {"plan", "--explain", "--fail-if", kNoFigures},
     {"plan", "--stable", "--optimize", kKept},
     {"plan", "--stable", "--robust", kKept},
     {"plan", "--stable", "--what-if", "a comparison makes two plans; neither continues the other"},
@@ -138,6 +148,7 @@ std::vector<Need> MakeNeeds() {
       {{"plan"}, "--stable-margin", "", {"--stable"}, kStableFlag},
       {{"plan"}, "--stable-greedy-every", "", {"--stable"}, kStableFlag},
       {{"plan"}, "--stable-verify-every", "", {"--stable"}, kStableFlag},
+      {{"plan"}, "--pod-startup-time", "", {"--waves"}, "it is a setting of waves"},
       {{"plan", "blockers"}, "--team-label", "", {"--report"}, "the page divides costs by it"},
       {{"plan"}, "--record", "", {"--state"}, kRoundFlag},
       {{"plan"}, "--events", "", {"--state"}, kRoundFlag},

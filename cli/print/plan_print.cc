@@ -19,6 +19,7 @@
 #include "base/printable.h"
 #include "cli/print/display_text.h"
 #include "cli/print/table.h"
+#include "cli/print/waves_print.h"
 #include "engine/plan/plan.h"
 #include "engine/stable_planner.h"
 #include "groups/prices.h"
@@ -548,6 +549,15 @@ std::string AmountsText(const wire::NodeAmounts& amounts) {
   return text;
 }
 
+// Prints what to check before the plan is carried out.
+void PrintChecks(const wire::PlanTables& tables, const Style& style, std::ostream& out) {
+  if (tables.checks().empty()) return;
+  out << "Check first:\n";
+  for (const std::string& line : tables.checks()) {
+    out << "  " << Wrapped(Printable(line), style.columns, 4) << "\n";
+  }
+}
+
 // Prints how much of each group goes, or of the nodes of each instance or capacity type.
 template <typename Shares>
 void PrintShares(const char* heading, const Shares& shares, uint64_t nodes, const Style& style,
@@ -685,6 +695,10 @@ void PrintTables(const wire::PlanReply& reply, const Style& style, bool colour, 
       PrintRemovals(reply, style, out);
     }
     out << "\nFreed: " << AmountsText(tables.freed()) << "\n";
+    for (const std::string& line : tables.totals()) {
+      out << Wrapped(Printable(line), style.columns, 4) << "\n";
+    }
+    PrintChecks(tables, style, out);
     PrintShares("GROUP", tables.by_group(), reply.nodes(), style, out);
     PrintShares("INSTANCE TYPE", tables.by_instance_type(), reply.nodes(), style, out);
     PrintShares("CAPACITY TYPE", tables.by_capacity_type(), reply.nodes(), style, out);
@@ -708,8 +722,9 @@ size_t NodesMax(PlanFormat format, const PrintOptions& options) {
 
 const std::map<std::string, PlanFormat>& Formats() {
   static const auto* const formats = new std::map<std::string, PlanFormat>{
-      {"table", PlanFormat::kTable}, {"wide", PlanFormat::kWide}, {"json", PlanFormat::kJson},
-      {"yaml", PlanFormat::kYaml},   {"csv", PlanFormat::kCsv},   {"name", PlanFormat::kName}};
+      {"table", PlanFormat::kTable},      {"wide", PlanFormat::kWide}, {"json", PlanFormat::kJson},
+      {"yaml", PlanFormat::kYaml},        {"csv", PlanFormat::kCsv},   {"name", PlanFormat::kName},
+      {"markdown", PlanFormat::kMarkdown}};
   return *formats;
 }
 
@@ -743,6 +758,7 @@ wire::Form FormOf(PlanFormat format) {
     case PlanFormat::kTable:
     case PlanFormat::kWide:
     case PlanFormat::kCsv:
+    case PlanFormat::kMarkdown:
       break;
   }
   return wire::AS_TABLES;
@@ -771,6 +787,9 @@ void PrintPlan(const wire::PlanReply& reply, PlanFormat format, const PrintOptio
     case PlanFormat::kCsv:
       PrintCsv(reply.tables(), out);
       break;
+    case PlanFormat::kMarkdown:
+      PrintMarkdown(reply, out);
+      break;
     case PlanFormat::kName:
       for (const std::string& name : reply.names()) out << "node/" << Printable(name) << "\n";
       break;
@@ -796,6 +815,9 @@ void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& 
   PutFigures(report.context, reply);
   PutTables(report, detail.rows, detail.every_node, *reply.mutable_tables());
   PrintPlan(reply, format, options, out);
+  if (report.context.waves == nullptr) return;
+  const bool wide = format == PlanFormat::kWide;
+  PrintWaves(report.context, wide ? 0 : options.terminal.columns, NodesMax(format, options), out);
 }
 
 }  // namespace ebb

@@ -17,9 +17,9 @@
 
 namespace ebb {
 
-enum class PlanFormat : uint8_t { kTable, kWide, kJson, kYaml, kName, kCsv };
+enum class PlanFormat : uint8_t { kTable, kWide, kJson, kYaml, kName, kCsv, kMarkdown };
 
-// "table", "wide", "json", "yaml", "name", "csv": the choices of `-o`.
+// "table", "wide", "json", "yaml", "name", "csv", "markdown": the choices of `-o`.
 std::vector<std::string> PlanFormatNames();
 // REQUIRES: PlanFormatNames() contains `name`.
 PlanFormat PlanFormatOf(const std::string& name);
@@ -42,6 +42,10 @@ void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& 
 // Prints the reply to a call with the FormOf and the DetailFor of `format`.
 void PrintPlan(const v1alpha1::PlanReply& reply, PlanFormat format, const PrintOptions& options,
                std::ostream& out);
+
+// Prints a short summary for a pull request or a chat (markdown.h).
+// REQUIRES: the tables have no row limit below kMarkdownRows.
+void PrintMarkdown(const v1alpha1::PlanReply& reply, std::ostream& out);
 
 // Prints RFC 4180 CSV: a row of headings, then one row for each node; the nodes that go come first,
 // in order.  A cell that a spreadsheet would read as a formula begins with an apostrophe.

@@ -75,6 +75,7 @@ void PrintRoundOutcome(const RoundOutcome& round, PlanFormat format, const Print
       }
       break;
     case PlanFormat::kCsv:
+    case PlanFormat::kMarkdown:
       PrintPlan(*round.report, format, options, out);
       break;
     case PlanFormat::kTable:

@@ -128,6 +128,10 @@ Planned in N ms, verified in N ms
 2  light  web    25.0% cpu       1  guarded
 
 Freed: 8 cores and 16.0 GiB of memory
+Whole cluster: 6 nodes; requested: cpu 20.8%, memory 8.3%
+After the plan: 4 nodes; requested: cpu 31.2%, memory 12.5%
+Check first:
+  1 group that shrinks has no known minimum, and 0 is assumed: web
 
 GROUP  GO  OF  CPU    MEMORY
 web     2   4  8.0  16.0 GiB
@@ -164,6 +168,10 @@ Planned in N ms, verified in N ms
 2  light  web    -     -     -         25.0% cpu    4.0  25.0%  8.0 GiB    12.5%     1  no     guarded
 
 Freed: 8 cores and 16.0 GiB of memory
+Whole cluster: 6 nodes; requested: cpu 20.8%, memory 8.3%
+After the plan: 4 nodes; requested: cpu 31.2%, memory 12.5%
+Check first:
+  1 group that shrinks has no known minimum, and 0 is assumed: web
 
 GROUP  GO  OF  CPU    MEMORY
 web     2   4  8.0  16.0 GiB
@@ -308,7 +316,8 @@ TEST_F(CliTest, UsageErrorsExitWithTwoAndSuggestACorrection) {
       {{"plan", "x", "--scale-down-utilisation-threshold", "0.4"},
        "unknown flag --scale-down-utilisation-threshold; did you mean "
        "--scale-down-utilization-threshold?"},
-      {{"plan", "x", "-o", "xml"}, "--output: \"xml\" is not one of csv, json, name, table"},
+      {{"plan", "x", "-o", "xml"},
+       "--output: \"xml\" is not one of csv, json, markdown, name, table"},
       {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
       {{"gen", "huge"},
@@ -793,8 +802,10 @@ TEST_F(CliTest, EveryExampleInHelpIsGoodUsage) {
     for (const std::string& line : sections[0].lines) {
       std::istringstream words(line);
       std::vector<std::string> reversed;
-      for (std::string word; words >> word && word.find_first_of("|>&)") == std::string::npos;) {
-        reversed.insert(reversed.begin(), word);
+      for (std::string word; words >> word;) {
+        const bool quoted = word.size() > 2 && word.front() == '\'' && word.back() == '\'';
+        if (!quoted && word.find_first_of("|>&)") != std::string::npos) break;
+        reversed.insert(reversed.begin(), quoted ? word.substr(1, word.size() - 2) : word);
       }
       if (reversed.empty() || reversed.back() != "ebb") continue;
       reversed.pop_back();

@@ -255,6 +255,61 @@ class PlanTest(EbbTest):
         self.assertIn("2 of 3 nodes can go", table)
         self.assertIn("kind: Plan", self.ebb("plan", dump, "-o", "yaml")[0])
 
+    # Six nodes, and a budget of one disruption for the pods of all of them.
+    def waiting(self):
+        return os.path.join(DOCS, "../tests/cases/waves.json")
+
+    def test_waves_go_on_when_budgets_recover(self):
+        dump = self.waiting()
+        self.assertEqual(self.ebb_json("plan", dump, "--now", START)["summary"]["removed"], 1)
+        plan = self.ebb_json("plan", dump, "--now", START, "--waves", "--pod-startup-time", "90s")
+        self.assertEqual([(wave["wave"], wave["atSeconds"], wave["remove"])
+                          for wave in plan["waves"][:3]],
+                         [(1, 0, ["n1"]), (2, 90, ["n2"]), (3, 270, ["n3"])])
+        summary = plan["summary"]["waves"]
+        self.assertEqual([summary[key] for key in ("waves", "removed", "nodes", "ended")],
+                         [5, 5, 1, "nothingMoreGoes"])
+        self.assertIn("1 min 30 s", " ".join(summary["assumptions"]))
+        text = self.ebb("plan", dump, "--now", START, "--waves")[0]
+        self.assertIn("Waves: 5 of 6 nodes can go in 5 waves, and 1 stays;", text)
+        self.assertIn("The waves assume:", text)
+
+    def test_waves_are_the_same_with_any_number_of_threads_and_have_prices(self):
+        cluster = self.path("cluster.json")
+        self.ebb("gen", "company", "--nodes", "200", "--seed", "1", "-o", cluster)
+        prices = self.write("prices.yaml", "currency: USD\ndefault: 0.5\n")
+        words = ["plan", cluster, "--now", START, "--waves", "--prices", prices, "--optimize",
+                 "--iterations", "2"]
+        plan = self.ebb_json(*words, "--threads", "1")
+        self.assertEqual(plan, self.ebb_json(*words, "--threads", "3"))
+        waves = plan["waves"]
+        self.assertGreater(len(waves), 1)
+        self.assertEqual(waves[0]["remove"], [each["node"] for each in plan["remove"]])
+        self.assertEqual(waves[0]["savedPerHour"], plan["summary"]["savedPerHour"])
+        self.assertEqual(waves[-1]["savedPerHour"], 0.5 * sum(w["removed"] for w in waves))
+        self.assertIn("Only the first wave was searched for",
+                      " ".join(plan["summary"]["waves"]["assumptions"]))
+
+    def test_timers_of_an_autoscaler_count_in_waves_if_they_are_given(self):
+        out, err = self.ebb("plan", self.waiting(), "--now", START, "--waves",
+                            "--scale-down-unneeded-time", "10m", "--scale-down-unready-time", "5m",
+                            "-o", "json")
+        self.assertEqual([wave["atSeconds"] for wave in json.loads(out)["waves"]][:2], [600, 1260])
+        self.assertIn("--scale-down-unready-time", err)
+        self.assertNotIn("--scale-down-unneeded-time", err)
+
+    def test_flags_that_waves_do_not_go_with_are_refused(self):
+        dump = self.waiting()
+        for words, says in [
+                (["--waves", "-o", "csv"], "-o csv is not a format of waves"),
+                (["--waves", "-o", "name"], "expected table, wide, json or yaml"),
+                (["--waves", "--explain", "a"], "there is no place for waves"),
+                (["--waves", "--pod-startup-time", "soon"], "--pod-startup-time"),
+                (["--waves", "--state", self.path("s.db")], "ebb run --simulate --input"),
+                (["--pod-startup-time", "1m"], "--pod-startup-time needs --waves")]:
+            self.assertIn(says, self.ebb("plan", dump, *words, code=2)[1])
+        self.assertIn("ebb dump", self.ebb("plan", "--server", "unix:/x", "--waves", code=2)[1])
+
     def test_a_request_for_scores_has_those_of_nodes_that_fit(self):
         node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"},
                 "status": {"allocatable": {"cpu": "1", "memory": "1000Mi", "pods": "9"}}}

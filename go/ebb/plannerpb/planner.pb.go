@@ -6585,6 +6585,8 @@ type PlanTables struct {
 	MayGoLater     uint64        `protobuf:"varint,24,opt,name=may_go_later,json=mayGoLater,proto3" json:"may_go_later,omitempty"`
 	Keepers        uint64        `protobuf:"varint,25,opt,name=keepers,proto3" json:"keepers,omitempty"` // Total number.
 	KeptMostBy     []*Keeper     `protobuf:"bytes,26,rep,name=kept_most_by,json=keptMostBy,proto3" json:"kept_most_by,omitempty"`
+	Totals         []string      `protobuf:"bytes,27,rep,name=totals,proto3" json:"totals,omitempty"` // The whole cluster before and after the plan, a line each.
+	Checks         []string      `protobuf:"bytes,28,rep,name=checks,proto3" json:"checks,omitempty"` // What to check before the plan is carried out.
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -6797,6 +6799,20 @@ func (x *PlanTables) GetKeepers() uint64 {
 func (x *PlanTables) GetKeptMostBy() []*Keeper {
 	if x != nil {
 		return x.KeptMostBy
+	}
+	return nil
+}
+
+func (x *PlanTables) GetTotals() []string {
+	if x != nil {
+		return x.Totals
+	}
+	return nil
+}
+
+func (x *PlanTables) GetChecks() []string {
+	if x != nil {
+		return x.Checks
 	}
 	return nil
 }
@@ -9443,7 +9459,7 @@ const file_planner_proto_rawDesc = "" +
 	"\vExportReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x1a\n" +
 	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot\x125\n" +
-	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xee\b\n" +
+	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\x9e\t\n" +
 	"\n" +
 	"PlanTables\x12 \n" +
 	"\vtermination\x18\x01 \x01(\tR\vtermination\x12\x1d\n" +
@@ -9475,7 +9491,9 @@ const file_planner_proto_rawDesc = "" +
 	"mayGoLater\x12\x18\n" +
 	"\akeepers\x18\x19 \x01(\x04R\akeepers\x126\n" +
 	"\fkept_most_by\x18\x1a \x03(\v2\x14.ebb.v1alpha1.KeeperR\n" +
-	"keptMostByB\x11\n" +
+	"keptMostBy\x12\x16\n" +
+	"\x06totals\x18\x1b \x03(\tR\x06totals\x12\x16\n" +
+	"\x06checks\x18\x1c \x03(\tR\x06checksB\x11\n" +
 	"\x0f_saved_per_hour\"\xc4\x02\n" +
 	"\rSearchFigures\x12,\n" +
 	"\x12first_plan_removed\x18\x01 \x01(\x04R\x10firstPlanRemoved\x12\x1e\n" +

@@ -479,8 +479,8 @@ bool HasNoSay(const std::string& flag) {
       // Not allowed with --state.
       "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
       "objective", "move-cost", "max-evictions", "max-workload-share", "nominated-share", "prices",
-      "what-if", "report", "team-label", "stable", "stable-margin", "stable-greedy-every",
-      "stable-verify-every"};
+      "what-if", "waves", "pod-startup-time", "fail-if", "report", "team-label", "stable",
+      "stable-margin", "stable-greedy-every", "stable-verify-every"};
   return flags->contains(flag);
 }
 
@@ -501,6 +501,8 @@ std::vector<std::string> SomeValues(const CLI::Option& option) {
     case ValueKind::kChoice:
       return ChoicesOf(option);
     case ValueKind::kText:
+      // The only text that is checked further.
+      if (option.check_lname("fail-if")) return {"removed<1"};
       return {"some-name"};
     default:
       return {};
