@@ -837,7 +837,7 @@ function drawBlockers(body) {
     columns.push({title: "saves an hour", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v)},
       {title: "a month", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v * HOURS_A_MONTH, 0)});
   }
-  columns.push({title: "if", value: (row) => row.change || "", show: (v, row) => [name(v), row.command ? make("div", null, make("code", {class: "name"}, row.command)) : ""]},
+  columns.push({title: "if", class: "text", value: (row) => row.change || "", show: (v, row) => [name(v), row.command ? make("div", null, make("code", {class: "name"}, row.command)) : ""]},
     {title: "reason", value: (row) => row.reason, show: (v, row) => [v, row.detail ? make("div", {class: "quiet"}, row.detail) : ""]},
     {title: "first obstacle of", number: true, value: (row) => row.nodes, show: (v) => num(v)});
   const [heading, list] = titled("blockers", "What a change would bring", columns, tried);
@@ -976,7 +976,9 @@ function drawWaves() {
     ...figure("wave", "wave"), ...figure("atSeconds", "starts", duration), ...figure("takesSeconds", "takes", duration), ...figure("removed", "nodes that go"),
     ...figure("movedPods", "pods that move"), ...figure("movedAgainPods", "moved before"), ...figure("nodes", "nodes left"),
     ...figure("savedPerHour", "saved an hour, all", money)], waves));
-  if (all && all.assumptions) body.append(make("p", {class: "note"}, "A model: ", all.assumptions.join("; "), "."));
+  if (all && all.assumptions) {
+    body.append(make("p", {class: "note"}, "The model assumes:"), make("ul", {class: "plain quiet"}, all.assumptions.map((each) => make("li", null, each))));
+  }
 }
 
 const CHECKS = [["podsWithoutRequests", "pods that request neither cpu nor memory"], ["assumedMinimums", "groups whose minimum is not known; 0 is assumed"],

@@ -205,6 +205,27 @@ class ReportTest(unittest.TestCase):
         self.show(frontier[0])
         self.assertGreater(len(self.rows("points")), 3)
 
+    def test_pages_of_a_daemons_answers(self):
+        socket = self.path("e.sock")
+        server = subprocess.Popen([EBB, "serve", "--socket", socket, "--log", "none"], stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        wait_for("ebb serve", lambda: os.path.exists(socket))
+        at = ["--server", "unix:" + socket]
+        plan = self.report("at.html", self.company, *at, "--now", NOW)
+        self.assertEqual(set(data_of(plan[1])), {"plan"})
+        blockers = self.report("at-b.html", *at, "--limit", "3", command="blockers")
+        self.assertEqual(set(data_of(blockers[1])), {"blockers"})
+        changes = self.path("changes.yaml")
+        pathlib.Path(changes).write_text("options: {scale-down-utilization-threshold: 0.3}\n")
+        compared = self.report("at-w.html", *at, "--what-if", changes)
+        self.assertEqual(set(data_of(compared[1])), {"comparison"})
+        self.assertIn("--team-label excludes --server", self.ebb(
+            "plan", *at, "--report", plan[0], "--team-label", "x", code=2)[1])
+        for file, _ in (plan, blockers, compared):
+            self.show(file)
+            self.assertRegex(self.browser.text("headline"), "[0-9]+ .*can go")
+
     # --- In a browser ------------------------------------------------------------------------
 
     def test_all_in_one(self):
