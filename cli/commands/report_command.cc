@@ -24,11 +24,13 @@
 #include "cli/print/progress.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
+#include "planning/plan_waves.h"
 #include "platform/clock.h"
 #include "platform/file_identity.h"
 #include "report/page_data.h"
 #include "report/plan_json.h"
 #include "report/plan_report.h"
+#include "report/plan_waves.h"
 #include "search/frontier.h"
 #include "what_if/blockers.h"
 
@@ -91,14 +93,20 @@ int ReportCommand::Run(std::ostream& out, std::ostream& err) const {
   const absl::StatusOr<PlanCommand::Made> made =
       asked.Make(version->cluster, *rules, start, progress, err);
   if (!made.ok()) return fail(made.status());
-  const PlanReport report = made->answer->Report();
-  nlohmann::ordered_json page = PageData(report, PlanJson(report), plan.report.team_label);
-
-  // An interrupt ends the trials of changes and the searches; the page then has what was found.
+  // An interrupt ends the tries and the searches; the page then has what was found until then.
   const SearchInterrupt interrupt;
   std::optional<ClockDeadline> deadline;
   if (const auto end = plan.SimulationEnd(start)) deadline.emplace(*end);
   const FirstDeadline ends(deadline ? &*deadline : nullptr, interrupt.ends());
+
+  progress.Say("following waves");
+  const absl::StatusOr<PlanWaves> waves = FollowWaves(*made->answer, plan.Model(), &ends);
+  if (!waves.ok()) return fail(waves.status());
+  PlanContext context = made->answer->Context();
+  context.waves = &*waves;
+  const PlanReport report = MakeReport(context);
+  nlohmann::ordered_json page = PageData(report, PlanJson(report), plan.report.team_label);
+
   BlockersOptions options;
   options.limit = limit;
   options.deadline = &ends;

@@ -779,7 +779,8 @@ function drawMoney() {
     body.append(...titled(`by-${key}`, `By ${title}`, columns, list));
   }
   if (!priced()) {
-    body.append(make("p", {class: "note"}, "No prices were given; with --prices this part shows money, also by namespace and team."));
+    body.append(make("p", {class: "note"}, live ? "No prices are known here."
+      : "No prices were given; with --prices this part shows money, also by namespace and team."));
     return;
   }
   if (!data.cluster) return;
@@ -836,17 +837,33 @@ function drawBlockers(body) {
     columns.push({title: "saves an hour", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v)},
       {title: "a month", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v * HOURS_A_MONTH, 0)});
   }
-  columns.push({title: "if", value: (row) => row.change || "", show: name},
+  columns.push({title: "if", class: "text", value: (row) => row.change || "", show: (v, row) => [name(v), row.command ? make("div", null, make("code", {class: "name"}, row.command)) : ""]},
     {title: "reason", value: (row) => row.reason, show: (v, row) => [v, row.detail ? make("div", {class: "quiet"}, row.detail) : ""]},
     {title: "first obstacle of", number: true, value: (row) => row.nodes, show: (v) => num(v)});
   const [heading, list] = titled("blockers", "What a change would bring", columns, tried);
   body.append(heading, make("p", {class: "note"}, "Each was tried by itself: the change was made, and the plan made again."), list);
+  if (found.sets && found.sets.length) {
+    body.append(...titled("sets", "Changes that help together", [
+      {title: "these together", show: (v, row) => row.changes.map((each) => make("div", {class: "name"},
+        `${each.kind} ${[each.namespace, each.name].filter(Boolean).join("/")}: ${each.change}`))},
+      {title: "more nodes go", number: true, value: (row) => row.nodesGained, show: (v) => `+${num(v)}`},
+      ...(found.sets.some((row) => row.savedPerHourGained !== undefined)
+        ? [{title: "saves an hour", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v)},
+          {title: "a month", number: true, value: (row) => row.savedPerHourGained, show: (v) => money(v * HOURS_A_MONTH, 0)}] : [])], found.sets));
+  }
+  const lower = found.lowerRequests;
+  if (lower) {
+    body.append(make("h3", {id: "lower-h"}, "If workloads requested what they use"),
+      make("p", null, `${count(lower.nodesGained, "more node goes", "more nodes go")}` +
+        `${lower.savedPerHourGained === undefined ? "" : `, which saves ${money(lower.savedPerHourGained)} an hour`}.`), anyTable("lower", null, lower.workloads));
+  }
   const untried = new Map();
   for (const {notTried} of found.blockers) if (notTried) untried.set(notTried, (untried.get(notTried) || 0) + 1);
   for (const [why, objects] of untried) {
     body.append(make("p", {class: "note"}, `${count(objects, "more keeps", "more keep")} nodes, and no change was tried: ${why}.`));
   }
-  drawOthers(body, "blockers", found, ["apiVersion", "kind", "complete", "missing", "removed", "kept", "blockers", "currency"]);
+  drawOthers(body, "blockers", found, ["apiVersion", "kind", "complete", "missing", "removed", "kept", "blockers", "currency",
+    "sets", "setsTried", "lowerRequests"]);
 }
 
 // Members that no section of this page draws: lists as tables.
@@ -940,6 +957,45 @@ function drawOrder() {
   draw();
 }
 
+// The plan carried on: budgets recover, and further plans follow.
+function drawWaves() {
+  const body = section("waves", "How far it can go, in waves", "waves");
+  const [waves, all] = [data.plan.waves, summary().waves];
+  if (all) {
+    body.append(make("p", null, `${count(all.waves, "wave removes", "waves remove")} ${count(all.removed, "node", "nodes")} in ${duration(all.takesSeconds)}; ` +
+      `${count(all.nodes, "node is", "nodes are")} left` + (all.savedPerHour === undefined ? "."
+      : `, and ${money(all.savedPerHour)} an hour saved, ${money(all.savedPerHour * HOURS_A_MONTH, 0)} a month.`)));
+  }
+  if (waves.length > 1) {
+    const points = [[0, summary().nodes], ...waves.map((wave) => [(wave.atSeconds || 0) + (wave.takesSeconds || 0), wave.nodes])];
+    body.append(chart("Nodes that are left", [{points}], duration, num, true));
+  }
+  const figure = (key, title, show = num) => waves.some((wave) => wave[key] !== undefined)
+    ? [{title, number: true, value: (row) => row[key], show: (v) => v === undefined ? "" : show(v)}] : [];
+  body.append(table("list-waves", "Each wave is the plan for the cluster as it is then", [
+    ...figure("wave", "wave"), ...figure("atSeconds", "starts", duration), ...figure("takesSeconds", "takes", duration), ...figure("removed", "nodes that go"),
+    ...figure("movedPods", "pods that move"), ...figure("movedAgainPods", "moved before"), ...figure("nodes", "nodes left"),
+    ...figure("savedPerHour", "saved an hour, all", money)], waves));
+  if (all && all.assumptions) {
+    body.append(make("p", {class: "note"}, "The model assumes:"), make("ul", {class: "plain quiet"}, all.assumptions.map((each) => make("li", null, each))));
+  }
+}
+
+const CHECKS = [["podsWithoutRequests", "pods that request neither cpu nor memory"], ["assumedMinimums", "groups whose minimum is not known; 0 is assumed"],
+  ["onOneNode", {groups: "groups that end on one node or none", zones: "zones that end on one node or none", workloads: "workloads whose pods end on one node"}],
+  ["restarts", {jobs: "Jobs that start anew", singleReplicas: "workloads whose only pod is evicted", withoutController: "evicted pods that no controller makes again"}]];
+
+function drawChecks() {
+  const lines = CHECKS.flatMap(([key, title]) => {
+    const value = summary()[key];
+    if (!value) return [];
+    return typeof title === "string" ? [[title, value]] : Object.entries(value).map(([part, each]) => [title[part] || words(part), each]);
+  }).filter(([, each]) => each && each.count > 0);
+  if (lines.length === 0) return;
+  section("check", "To check first", "check").append(make("ul", {class: "plain"}, lines.map(([title, each]) => make("li", null,
+    make("b", null, num(each.count)), ` ${title}: `, make("span", {class: "name quiet"}, each.first.join(", ") + (each.count > each.first.length ? ", ..." : ""))))));
+}
+
 function drawProof() {
   const body = section("proof", "How good is the plan", "proof");
   const s = summary();
@@ -965,7 +1021,7 @@ function drawProof() {
   if (s.kubernetesVersion) facts.push(["Kubernetes", s.kubernetesVersion]);
   body.append(make("dl", {class: "facts"}, facts.flatMap(([key, text]) => [make("dt", null, key), make("dd", null, text)])));
   drawOthers(body, "summary", s, ["keptByReason", "leftOut", "pendingPods", "freed", "byGroup", "byInstanceType", "byCapacityType",
-    "keptMostBy", "warnings", "search", "bound", "trials", "stable", "session"]);
+    "keptMostBy", "warnings", "search", "bound", "trials", "stable", "session", "totals", "waves", ...CHECKS.map(([key]) => key)]);
 }
 
 function drawFrontier() {
@@ -1057,7 +1113,9 @@ function draw(given) {
     drawMoney();
     drawKeeps();
     drawOrder();
-    const extra = Object.entries(data.plan).filter(([key, value]) => Array.isArray(value) && value.length && !["remove", "keep", "missing"].includes(key));
+    if (data.plan.waves) drawWaves();
+    drawChecks();
+    const extra = Object.entries(data.plan).filter(([key, value]) => Array.isArray(value) && value.length && !["remove", "keep", "missing", "waves"].includes(key));
     for (const [key, value] of extra) {
       const title = words(key);
       section(`plan-${key}`, title[0].toUpperCase() + title.slice(1)).append(anyTable(`list-${key}`, title, value));
