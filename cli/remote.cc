@@ -361,9 +361,10 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
   wire::BlockersCall call;
   *call.mutable_input() = asker.input;
   call.set_limit(static_cast<uint32_t>(command.limit));
+  call.set_sets(static_cast<uint32_t>(command.sets));
   const absl::StatusOr<wire::BlockersReply> reply = asker.Ask(&PlannerClient::Blockers, call);
   if (!reply.ok()) return Fail(reply.status(), err);
-  command.Print(ReadBlockers(*reply), ReadWarnings(*reply),
+  command.Print(ReadBlockers(*reply), /*requests=*/nullptr, ReadWarnings(*reply),
                 reply->has_currency() ? std::optional(reply->currency()) : std::nullopt, out);
   return 0;
 }
