@@ -390,6 +390,7 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
   wire::BlockersCall call;
   *call.mutable_input() = asker.input;
   call.set_limit(static_cast<uint32_t>(command.limit));
+  call.set_sets(static_cast<uint32_t>(command.sets));
   const absl::StatusOr<wire::BlockersReply> reply = asker.Ask(&PlannerClient::Blockers, call);
   if (!reply.ok()) return Fail(reply.status(), err);
   const Blockers blockers = ReadBlockers(*reply);
@@ -400,7 +401,7 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
         WritePageFile(command.plan.report.file, {{"blockers", std::move(json)}});
     if (!written.ok()) return Fail(written, err);
   }
-  command.Print(blockers, ReadWarnings(*reply),
+  command.Print(blockers, /*requests=*/nullptr, ReadWarnings(*reply),
                 reply->has_currency() ? std::optional(reply->currency()) : std::nullopt, out);
   return 0;
 }
