@@ -18,6 +18,7 @@
 #include "cli/commands/filter_command.h"
 #include "cli/commands/frontier_command.h"
 #include "cli/commands/plan_command.h"
+#include "cli/commands/prices_command.h"
 #include "cli/commands/serve_command.h"
 #include "cli/commands/snapshot_commands.h"
 #include "cli/commands/version_command.h"
@@ -45,6 +46,7 @@ struct CommandLine {
   PlanCommand plan;
   BlockersCommand blockers;
   CompareCommand compare;
+  PricesCommand prices;
   FrontierCommand frontier;
   FilterCommand filter;
   GenCommand gen;
