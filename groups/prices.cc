@@ -8,7 +8,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/figures.h"
@@ -422,7 +422,9 @@ absl::StatusOr<PriceList> ReadPrices(std::span<const std::string> names, const P
 }
 
 std::string PricesText(const PriceList& list) {
-  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  const auto quoted = [](const std::string& text) {
+    return absl::StrCat("'", absl::StrReplaceAll(PrintableLine(text), {{"'", "''"}}), "'");
+  };
   std::string text;
   const auto line = [&](std::string_view key, const std::string& value) {
     text += fmt::format("{}: {}\n", key, value);
@@ -567,6 +569,12 @@ std::string PriceWords(const NodePrices& prices) {
   const auto add = [&](const std::string& sentence) {
     words += (words.empty() ? "" : " ") + sentence;
   };
+  size_t unknown = 0;
+  for (const auto& [kind, nodes] : prices.without) unknown += nodes;
+  if (unknown > 0) {
+    add(fmt::format("The price of {} is unknown and counts as 0.",
+                    Count(unknown, "node", "nodes")));
+  }
   if (prices.rules.spot) {
     add(fmt::format("Spot nodes count as {:g} of the price on demand.", *prices.rules.spot));
   }

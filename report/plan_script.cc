@@ -106,6 +106,11 @@ stop() {
   exit 1
 }
 
+# COMMAND: stops if it is not installed.
+needs() {
+  command -v "$1" >/dev/null || stop "$1 is not installed"
+}
+
 # NODE UID: stops if kubectl talks to another cluster, or the node is a new one of that name.
 same() {
   uid=$(kubectl get "$1" -o 'jsonpath={.metadata.uid}') || stop "$1 cannot be read"
@@ -338,11 +343,11 @@ std::string PlanScript(const PlanReport& report) {
     if (!uid.empty()) checks += fmt::format("same {} {}\n", word, Quoted(uid));
     if (!IsName(name)) refused = Printable(name);
   }
-  std::string commands = "kubectl";
+  std::string commands = "needs kubectl\n";
   for (const Provider provider : providers) {
     const ProviderText& of = TextOf(provider);
     text += of.text;
-    if (!of.command.empty()) commands += fmt::format(" {}", of.command);
+    if (!of.command.empty()) commands += fmt::format("needs {}\n", of.command);
   }
   text += fmt::format(R"(
 # COMMAND...: runs it with the nodes of the plan, in their order.
@@ -375,10 +380,7 @@ esac
                        Quoted("a node has a name that Kubernetes does not allow: " + refused));
   }
   text += fmt::format(R"(
-for command in {}; do
-  command -v "$command" >/dev/null || stop "$command is not installed"
-done
-
+{}
 {}
 # The plan assumes that no pod lands on a node that goes later.
 with_nodes kubectl cordon || stop 'some nodes cannot be cordoned'

@@ -251,7 +251,8 @@ TEST(PricesTest, NodesThatTheCatalogueDoesNotKnowAreCounted) {
   EXPECT_EQ(prices->currency, "USD");
   EXPECT_EQ(PriceWords(*prices),
             "Prices are approximate list prices of " + BuiltinPrices().as_of +
-                " from the built-in catalogue. Spot nodes count as 0.35 of the price on demand. A "
+                " from the built-in catalogue. The price of 1 node is unknown and counts as 0. "
+                "Spot nodes count as 0.35 of the price on demand. A "
                 "discount of 50.0% is taken off the others.");
 }
 

@@ -125,6 +125,18 @@ class ScriptTest(base.EbbTest):
             self.assertIn("Done.", said)
             os.remove(self.path("drained"))
 
+    def test_the_lines_of_the_docs_carry_a_plan_out(self):
+        with open(os.path.join(base.DOCS, "by-hand.md"), encoding="utf-8") as page:
+            lines = page.read().split("```\n")[1]
+        self.dump(with_owners(self.two_nodes()), name="cluster.json")
+        os.symlink(base.EBB, self.path("bin/ebb"))
+        less = self.write("bin/less", "#!/bin/sh\ncat \"$@\"\n")
+        os.chmod(less, 0o755)
+        file = self.write("docs.sh", f"set -eu\ncd {self.folder.name}\n{lines}")
+        calls, _ = self.run_script(file)
+        self.assertEqual(self.acts(calls)[0], "kubectl cordon node/a node/b")
+        self.assertEqual(self.acts(calls)[-1], "kubectl delete node/b --ignore-not-found")
+
     def test_it_stops_when_new_pods_stay_pending(self):
         file, _ = self.script(self.two_nodes())
         self.write("pending.txt", "shop/web-1\n")
@@ -273,8 +285,9 @@ class ScriptTest(base.EbbTest):
         for provider in ("karpenter", "cluster_api", "aws", "gce", "azure", "node"):
             self.assertIn(f"\nremove_{provider}() {{", text)
         patch, _ = self.script(every, "patch", name="patch.sh")
+        small, _ = self.script([machine("f"), *ROOM], name="small.sh")
         none, _ = self.script([node("a", cpu="1"), pod("p", "a", cpu="900m", safe=False)], name="none.sh")
-        done = subprocess.run(["shellcheck", "--shell=sh", whole, patch, none], capture_output=True, text=True,
+        done = subprocess.run(["shellcheck", "--shell=sh", whole, small, patch, none], capture_output=True, text=True,
                               check=False)
         self.assertEqual(done.stdout, "")
         self.assertEqual(done.returncode, 0)
