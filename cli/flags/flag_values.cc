@@ -248,7 +248,7 @@ CLI::Validator GpuTotal() {
 
 CLI::Validator PriceRule() {
   return Make(ValueKind::kPriceRule, "",
-              "spot=FACTOR or discount=PART with a number from 0 to 1, such as spot=0.35",
+              "a rule, spot=FACTOR or discount=PART with a number from 0 to 1, such as spot=0.35",
               [](std::string_view text) {
                 PriceRules rules;
                 return ReadPriceRule(text, rules).empty();

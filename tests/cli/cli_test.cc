@@ -308,7 +308,8 @@ TEST_F(CliTest, UsageErrorsExitWithTwoAndSuggestACorrection) {
       {{"plan", "x", "--scale-down-utilisation-threshold", "0.4"},
        "unknown flag --scale-down-utilisation-threshold; did you mean "
        "--scale-down-utilization-threshold?"},
-      {{"plan", "x", "-o", "xml"}, "--output: \"xml\" is not one of csv, json, name, table"},
+      {{"plan", "x", "-o", "xml"},
+       "--output: \"xml\" is not one of csv, json, name, patch, sh, table"},
       {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
       {{"gen", "huge"},
