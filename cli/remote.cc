@@ -98,13 +98,11 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
 
 absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   if (command.prices.empty()) return absl::OkStatus();
-  absl::StatusOr<std::string> text = ReadWholeFile(command.prices);
-  if (!text.ok()) return text.status();
-  // Rejects an empty file here; the daemon would treat it as no prices.
-  const absl::StatusOr<PriceList> list = ParsePrices(command.prices, *text);
+  const absl::StatusOr<std::optional<PriceList>> list = command.ReadPriceFlags();
   if (!list.ok()) return list.status();
-  input.set_prices(*std::move(text));
-  input.set_prices_name(command.prices);
+  input.set_prices(PricesText(**list));
+  // A name that ends in .csv would stand for CSV.
+  input.set_prices_name((*list)->file.ends_with(".csv") ? "--prices" : (*list)->file);
   return absl::OkStatus();
 }
 

@@ -25,6 +25,7 @@ constexpr FlagOfPlan kFlagsOfPlans[] = {
     {"node-groups", "then.settings.node_groups"},
     {"nodes", "then.settings.group_sizes"},
     {"prices", "then.prices"},
+    {"price-rule", "then.prices"},
     {"now", "then.now"},
     {"scale-down-simulation-timeout", "then.time_limit_seconds"},
     {"max-scale-down-parallelism", "then.max_scale_down_parallelism"},
