@@ -338,7 +338,7 @@ func (x ExplainedPod_Outcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExplainedPod_Outcome.Descriptor instead.
 func (ExplainedPod_Outcome) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{89, 0}
+	return file_planner_proto_rawDescGZIP(), []int{90, 0}
 }
 
 type VersionRequest struct {
@@ -3089,7 +3089,8 @@ type BlockersCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // Without search, bound and trials.
 	// How many blockers are tried; blockers that keep the most nodes come first. 0: 50.
-	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit         uint32  `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Sets          *uint32 `protobuf:"varint,3,opt,name=sets,proto3,oneof" json:"sets,omitempty"` // How many sets of changes are tried.  Absent: 10.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3138,6 +3139,13 @@ func (x *BlockersCall) GetLimit() uint32 {
 	return 0
 }
 
+func (x *BlockersCall) GetSets() uint32 {
+	if x != nil && x.Sets != nil {
+		return *x.Sets
+	}
+	return 0
+}
+
 type BlockersReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -3149,6 +3157,8 @@ type BlockersReply struct {
 	Warnings      []*Warning             `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	LeftOut       string                 `protobuf:"bytes,8,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	Freshness     *Freshness             `protobuf:"bytes,9,opt,name=freshness,proto3" json:"freshness,omitempty"`
+	Sets          []*BlockerSet          `protobuf:"bytes,10,rep,name=sets,proto3" json:"sets,omitempty"` // Each has more changes and a larger gain than the one before it.
+	SetsTried     uint64                 `protobuf:"varint,11,opt,name=sets_tried,json=setsTried,proto3" json:"sets_tried,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3246,6 +3256,81 @@ func (x *BlockersReply) GetFreshness() *Freshness {
 	return nil
 }
 
+func (x *BlockersReply) GetSets() []*BlockerSet {
+	if x != nil {
+		return x.Sets
+	}
+	return nil
+}
+
+func (x *BlockersReply) GetSetsTried() uint64 {
+	if x != nil {
+		return x.SetsTried
+	}
+	return 0
+}
+
+// Changes that were tried together.
+type BlockerSet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Blockers      []uint32               `protobuf:"varint,1,rep,packed,name=blockers,proto3" json:"blockers,omitempty"` // Their places in `blockers`, from 0 on.
+	Gained        int64                  `protobuf:"varint,2,opt,name=gained,proto3" json:"gained,omitempty"`
+	SavedPerHour  *float64               `protobuf:"fixed64,3,opt,name=saved_per_hour,json=savedPerHour,proto3,oneof" json:"saved_per_hour,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlockerSet) Reset() {
+	*x = BlockerSet{}
+	mi := &file_planner_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockerSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockerSet) ProtoMessage() {}
+
+func (x *BlockerSet) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockerSet.ProtoReflect.Descriptor instead.
+func (*BlockerSet) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *BlockerSet) GetBlockers() []uint32 {
+	if x != nil {
+		return x.Blockers
+	}
+	return nil
+}
+
+func (x *BlockerSet) GetGained() int64 {
+	if x != nil {
+		return x.Gained
+	}
+	return 0
+}
+
+func (x *BlockerSet) GetSavedPerHour() float64 {
+	if x != nil && x.SavedPerHour != nil {
+		return *x.SavedPerHour
+	}
+	return 0
+}
+
 // docs/blockers.schema.json describes the fields.
 type Blocker struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3259,13 +3344,15 @@ type Blocker struct {
 	Gained        *int64                 `protobuf:"varint,8,opt,name=gained,proto3,oneof" json:"gained,omitempty"` // Absent: not tried.
 	SavedPerHour  *float64               `protobuf:"fixed64,9,opt,name=saved_per_hour,json=savedPerHour,proto3,oneof" json:"saved_per_hour,omitempty"`
 	NotTried      string                 `protobuf:"bytes,10,opt,name=not_tried,json=notTried,proto3" json:"not_tried,omitempty"` // Why it was not tried; "": it was tried.
+	Outlook       string                 `protobuf:"bytes,11,opt,name=outlook,proto3" json:"outlook,omitempty"`
+	Command       string                 `protobuf:"bytes,12,opt,name=command,proto3" json:"command,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Blocker) Reset() {
 	*x = Blocker{}
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3277,7 +3364,7 @@ func (x *Blocker) String() string {
 func (*Blocker) ProtoMessage() {}
 
 func (x *Blocker) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3290,7 +3377,7 @@ func (x *Blocker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blocker.ProtoReflect.Descriptor instead.
 func (*Blocker) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{34}
+	return file_planner_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Blocker) GetKind() string {
@@ -3363,6 +3450,20 @@ func (x *Blocker) GetNotTried() string {
 	return ""
 }
 
+func (x *Blocker) GetOutlook() string {
+	if x != nil {
+		return x.Outlook
+	}
+	return ""
+}
+
+func (x *Blocker) GetCommand() string {
+	if x != nil {
+		return x.Command
+	}
+	return ""
+}
+
 type FrontierCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In `search`, budget_seconds applies to all searches together, and iterations to each number of
@@ -3374,7 +3475,7 @@ type FrontierCall struct {
 
 func (x *FrontierCall) Reset() {
 	*x = FrontierCall{}
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3386,7 +3487,7 @@ func (x *FrontierCall) String() string {
 func (*FrontierCall) ProtoMessage() {}
 
 func (x *FrontierCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3399,7 +3500,7 @@ func (x *FrontierCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierCall.ProtoReflect.Descriptor instead.
 func (*FrontierCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{35}
+	return file_planner_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FrontierCall) GetInput() *PlanInput {
@@ -3425,7 +3526,7 @@ type FrontierReply struct {
 
 func (x *FrontierReply) Reset() {
 	*x = FrontierReply{}
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3437,7 +3538,7 @@ func (x *FrontierReply) String() string {
 func (*FrontierReply) ProtoMessage() {}
 
 func (x *FrontierReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3450,7 +3551,7 @@ func (x *FrontierReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierReply.ProtoReflect.Descriptor instead.
 func (*FrontierReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{36}
+	return file_planner_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *FrontierReply) GetVersion() uint64 {
@@ -3520,7 +3621,7 @@ type FrontierPoint struct {
 
 func (x *FrontierPoint) Reset() {
 	*x = FrontierPoint{}
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3532,7 +3633,7 @@ func (x *FrontierPoint) String() string {
 func (*FrontierPoint) ProtoMessage() {}
 
 func (x *FrontierPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3545,7 +3646,7 @@ func (x *FrontierPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierPoint.ProtoReflect.Descriptor instead.
 func (*FrontierPoint) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37}
+	return file_planner_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FrontierPoint) GetEvicted() uint64 {
@@ -3585,7 +3686,7 @@ type WhatIfCall struct {
 
 func (x *WhatIfCall) Reset() {
 	*x = WhatIfCall{}
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3597,7 +3698,7 @@ func (x *WhatIfCall) String() string {
 func (*WhatIfCall) ProtoMessage() {}
 
 func (x *WhatIfCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3610,7 +3711,7 @@ func (x *WhatIfCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhatIfCall.ProtoReflect.Descriptor instead.
 func (*WhatIfCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{38}
+	return file_planner_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *WhatIfCall) GetInput() *PlanInput {
@@ -3656,7 +3757,7 @@ type WhatIfReply struct {
 
 func (x *WhatIfReply) Reset() {
 	*x = WhatIfReply{}
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3668,7 +3769,7 @@ func (x *WhatIfReply) String() string {
 func (*WhatIfReply) ProtoMessage() {}
 
 func (x *WhatIfReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3681,7 +3782,7 @@ func (x *WhatIfReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhatIfReply.ProtoReflect.Descriptor instead.
 func (*WhatIfReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{39}
+	return file_planner_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *WhatIfReply) GetVersion() uint64 {
@@ -3749,7 +3850,7 @@ type PlanDifferences struct {
 
 func (x *PlanDifferences) Reset() {
 	*x = PlanDifferences{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3761,7 +3862,7 @@ func (x *PlanDifferences) String() string {
 func (*PlanDifferences) ProtoMessage() {}
 
 func (x *PlanDifferences) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3774,7 +3875,7 @@ func (x *PlanDifferences) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences.ProtoReflect.Descriptor instead.
 func (*PlanDifferences) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PlanDifferences) GetBefore() *PlanDifferences_Side {
@@ -3838,7 +3939,7 @@ type PassGroups struct {
 
 func (x *PassGroups) Reset() {
 	*x = PassGroups{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3850,7 +3951,7 @@ func (x *PassGroups) String() string {
 func (*PassGroups) ProtoMessage() {}
 
 func (x *PassGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3863,7 +3964,7 @@ func (x *PassGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroups.ProtoReflect.Descriptor instead.
 func (*PassGroups) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PassGroups) GetGroups() []*PassGroup {
@@ -3895,7 +3996,7 @@ type PassGroup struct {
 
 func (x *PassGroup) Reset() {
 	*x = PassGroup{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3907,7 +4008,7 @@ func (x *PassGroup) String() string {
 func (*PassGroup) ProtoMessage() {}
 
 func (x *PassGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3920,7 +4021,7 @@ func (x *PassGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroup.ProtoReflect.Descriptor instead.
 func (*PassGroup) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *PassGroup) GetName() string {
@@ -3978,7 +4079,7 @@ type PassReply struct {
 
 func (x *PassReply) Reset() {
 	*x = PassReply{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3990,7 +4091,7 @@ func (x *PassReply) String() string {
 func (*PassReply) ProtoMessage() {}
 
 func (x *PassReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4003,7 +4104,7 @@ func (x *PassReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassReply.ProtoReflect.Descriptor instead.
 func (*PassReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PassReply) GetVersion() uint64 {
@@ -4057,7 +4158,7 @@ type PassPlan struct {
 
 func (x *PassPlan) Reset() {
 	*x = PassPlan{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4069,7 +4170,7 @@ func (x *PassPlan) String() string {
 func (*PassPlan) ProtoMessage() {}
 
 func (x *PassPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4082,7 +4183,7 @@ func (x *PassPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPlan.ProtoReflect.Descriptor instead.
 func (*PassPlan) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PassPlan) GetTermination() string {
@@ -4131,7 +4232,7 @@ type PodName struct {
 
 func (x *PodName) Reset() {
 	*x = PodName{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4143,7 +4244,7 @@ func (x *PodName) String() string {
 func (*PodName) ProtoMessage() {}
 
 func (x *PodName) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4156,7 +4257,7 @@ func (x *PodName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodName.ProtoReflect.Descriptor instead.
 func (*PodName) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PodName) GetNamespace() string {
@@ -4193,7 +4294,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4205,7 +4306,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4218,7 +4319,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Removal) GetNode() string {
@@ -4266,7 +4367,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4278,7 +4379,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4291,7 +4392,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Move) GetPod() *PodName {
@@ -4321,7 +4422,7 @@ type KeptNode struct {
 
 func (x *KeptNode) Reset() {
 	*x = KeptNode{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4333,7 +4434,7 @@ func (x *KeptNode) String() string {
 func (*KeptNode) ProtoMessage() {}
 
 func (x *KeptNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4346,7 +4447,7 @@ func (x *KeptNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptNode.ProtoReflect.Descriptor instead.
 func (*KeptNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *KeptNode) GetNode() string {
@@ -4399,7 +4500,7 @@ type NodeUse struct {
 
 func (x *NodeUse) Reset() {
 	*x = NodeUse{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4411,7 +4512,7 @@ func (x *NodeUse) String() string {
 func (*NodeUse) ProtoMessage() {}
 
 func (x *NodeUse) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4424,7 +4525,7 @@ func (x *NodeUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUse.ProtoReflect.Descriptor instead.
 func (*NodeUse) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *NodeUse) GetNode() string {
@@ -4518,7 +4619,7 @@ type PassTable struct {
 
 func (x *PassTable) Reset() {
 	*x = PassTable{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4530,7 +4631,7 @@ func (x *PassTable) String() string {
 func (*PassTable) ProtoMessage() {}
 
 func (x *PassTable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4543,7 +4644,7 @@ func (x *PassTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassTable.ProtoReflect.Descriptor instead.
 func (*PassTable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *PassTable) GetVersion() uint64 {
@@ -4758,7 +4859,7 @@ type FilterCall struct {
 
 func (x *FilterCall) Reset() {
 	*x = FilterCall{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4770,7 +4871,7 @@ func (x *FilterCall) String() string {
 func (*FilterCall) ProtoMessage() {}
 
 func (x *FilterCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4783,7 +4884,7 @@ func (x *FilterCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterCall.ProtoReflect.Descriptor instead.
 func (*FilterCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *FilterCall) GetSession() string {
@@ -4856,7 +4957,7 @@ type FilterReply struct {
 
 func (x *FilterReply) Reset() {
 	*x = FilterReply{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4868,7 +4969,7 @@ func (x *FilterReply) String() string {
 func (*FilterReply) ProtoMessage() {}
 
 func (x *FilterReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4881,7 +4982,7 @@ func (x *FilterReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterReply.ProtoReflect.Descriptor instead.
 func (*FilterReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *FilterReply) GetVersion() uint64 {
@@ -4940,7 +5041,7 @@ type WatchPlansCall struct {
 
 func (x *WatchPlansCall) Reset() {
 	*x = WatchPlansCall{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4952,7 +5053,7 @@ func (x *WatchPlansCall) String() string {
 func (*WatchPlansCall) ProtoMessage() {}
 
 func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4965,7 +5066,7 @@ func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPlansCall.ProtoReflect.Descriptor instead.
 func (*WatchPlansCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{53}
+	return file_planner_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *WatchPlansCall) GetInput() *PlanInput {
@@ -5017,7 +5118,7 @@ type PlanChange struct {
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5029,7 +5130,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5042,7 +5143,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{54}
+	return file_planner_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PlanChange) GetVersion() uint64 {
@@ -5141,7 +5242,7 @@ type RoundCall struct {
 
 func (x *RoundCall) Reset() {
 	*x = RoundCall{}
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5153,7 +5254,7 @@ func (x *RoundCall) String() string {
 func (*RoundCall) ProtoMessage() {}
 
 func (x *RoundCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5166,7 +5267,7 @@ func (x *RoundCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCall.ProtoReflect.Descriptor instead.
 func (*RoundCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{55}
+	return file_planner_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RoundCall) GetInput() *PlanInput {
@@ -5216,7 +5317,7 @@ type Sizing struct {
 
 func (x *Sizing) Reset() {
 	*x = Sizing{}
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5228,7 +5329,7 @@ func (x *Sizing) String() string {
 func (*Sizing) ProtoMessage() {}
 
 func (x *Sizing) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5241,7 +5342,7 @@ func (x *Sizing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sizing.ProtoReflect.Descriptor instead.
 func (*Sizing) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{56}
+	return file_planner_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Sizing) GetPools() []*PoolMemory {
@@ -5276,7 +5377,7 @@ type PoolMemory struct {
 
 func (x *PoolMemory) Reset() {
 	*x = PoolMemory{}
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5288,7 +5389,7 @@ func (x *PoolMemory) String() string {
 func (*PoolMemory) ProtoMessage() {}
 
 func (x *PoolMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5301,7 +5402,7 @@ func (x *PoolMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolMemory.ProtoReflect.Descriptor instead.
 func (*PoolMemory) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{57}
+	return file_planner_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *PoolMemory) GetPool() string {
@@ -5382,7 +5483,7 @@ type QueuedNode struct {
 
 func (x *QueuedNode) Reset() {
 	*x = QueuedNode{}
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5394,7 +5495,7 @@ func (x *QueuedNode) String() string {
 func (*QueuedNode) ProtoMessage() {}
 
 func (x *QueuedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5407,7 +5508,7 @@ func (x *QueuedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedNode.ProtoReflect.Descriptor instead.
 func (*QueuedNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58}
+	return file_planner_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *QueuedNode) GetNode() string {
@@ -5468,7 +5569,7 @@ type SizingCall struct {
 
 func (x *SizingCall) Reset() {
 	*x = SizingCall{}
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5480,7 +5581,7 @@ func (x *SizingCall) String() string {
 func (*SizingCall) ProtoMessage() {}
 
 func (x *SizingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5493,7 +5594,7 @@ func (x *SizingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingCall.ProtoReflect.Descriptor instead.
 func (*SizingCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{59}
+	return file_planner_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SizingCall) GetSession() string {
@@ -5512,7 +5613,7 @@ type SizingReply struct {
 
 func (x *SizingReply) Reset() {
 	*x = SizingReply{}
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5524,7 +5625,7 @@ func (x *SizingReply) String() string {
 func (*SizingReply) ProtoMessage() {}
 
 func (x *SizingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5537,7 +5638,7 @@ func (x *SizingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingReply.ProtoReflect.Descriptor instead.
 func (*SizingReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{60}
+	return file_planner_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SizingReply) GetSizing() *Sizing {
@@ -5563,7 +5664,7 @@ type UnremovableNodes struct {
 
 func (x *UnremovableNodes) Reset() {
 	*x = UnremovableNodes{}
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5575,7 +5676,7 @@ func (x *UnremovableNodes) String() string {
 func (*UnremovableNodes) ProtoMessage() {}
 
 func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5588,7 +5689,7 @@ func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{61}
+	return file_planner_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *UnremovableNodes) GetNodes() uint64 {
@@ -5654,7 +5755,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5666,7 +5767,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5679,7 +5780,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{62}
+	return file_planner_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -5831,7 +5932,7 @@ type OrderedDeletion struct {
 
 func (x *OrderedDeletion) Reset() {
 	*x = OrderedDeletion{}
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5843,7 +5944,7 @@ func (x *OrderedDeletion) String() string {
 func (*OrderedDeletion) ProtoMessage() {}
 
 func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5856,7 +5957,7 @@ func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
 func (*OrderedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{63}
+	return file_planner_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *OrderedDeletion) GetNode() string {
@@ -5923,7 +6024,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5935,7 +6036,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5948,7 +6049,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{64}
+	return file_planner_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -6016,7 +6117,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6028,7 +6129,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6041,7 +6142,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{65}
+	return file_planner_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -6062,7 +6163,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[66]
+	mi := &file_planner_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6074,7 +6175,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[66]
+	mi := &file_planner_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6087,7 +6188,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{66}
+	return file_planner_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -6123,7 +6224,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[67]
+	mi := &file_planner_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6135,7 +6236,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[67]
+	mi := &file_planner_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6148,7 +6249,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{67}
+	return file_planner_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -6193,7 +6294,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[68]
+	mi := &file_planner_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6205,7 +6306,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[68]
+	mi := &file_planner_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6218,7 +6319,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{68}
+	return file_planner_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -6266,7 +6367,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[69]
+	mi := &file_planner_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6278,7 +6379,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[69]
+	mi := &file_planner_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6291,7 +6392,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{69}
+	return file_planner_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -6317,7 +6418,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[70]
+	mi := &file_planner_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6329,7 +6430,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[70]
+	mi := &file_planner_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6342,7 +6443,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{70}
+	return file_planner_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -6361,7 +6462,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[71]
+	mi := &file_planner_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6373,7 +6474,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[71]
+	mi := &file_planner_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6386,7 +6487,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{71}
+	return file_planner_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -6405,7 +6506,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[72]
+	mi := &file_planner_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6417,7 +6518,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[72]
+	mi := &file_planner_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6430,7 +6531,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{72}
+	return file_planner_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -6450,7 +6551,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[73]
+	mi := &file_planner_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6462,7 +6563,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[73]
+	mi := &file_planner_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6475,7 +6576,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{73}
+	return file_planner_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -6503,7 +6604,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[74]
+	mi := &file_planner_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6515,7 +6616,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[74]
+	mi := &file_planner_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6528,7 +6629,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{74}
+	return file_planner_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -6593,7 +6694,7 @@ type PlanTables struct {
 
 func (x *PlanTables) Reset() {
 	*x = PlanTables{}
-	mi := &file_planner_proto_msgTypes[75]
+	mi := &file_planner_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6605,7 +6706,7 @@ func (x *PlanTables) String() string {
 func (*PlanTables) ProtoMessage() {}
 
 func (x *PlanTables) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[75]
+	mi := &file_planner_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6618,7 +6719,7 @@ func (x *PlanTables) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanTables.ProtoReflect.Descriptor instead.
 func (*PlanTables) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{75}
+	return file_planner_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *PlanTables) GetTermination() string {
@@ -6834,7 +6935,7 @@ type SearchFigures struct {
 
 func (x *SearchFigures) Reset() {
 	*x = SearchFigures{}
-	mi := &file_planner_proto_msgTypes[76]
+	mi := &file_planner_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6846,7 +6947,7 @@ func (x *SearchFigures) String() string {
 func (*SearchFigures) ProtoMessage() {}
 
 func (x *SearchFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[76]
+	mi := &file_planner_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6859,7 +6960,7 @@ func (x *SearchFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchFigures.ProtoReflect.Descriptor instead.
 func (*SearchFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{76}
+	return file_planner_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *SearchFigures) GetFirstPlanRemoved() uint64 {
@@ -6914,7 +7015,7 @@ type BoundFigures struct {
 
 func (x *BoundFigures) Reset() {
 	*x = BoundFigures{}
-	mi := &file_planner_proto_msgTypes[77]
+	mi := &file_planner_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6926,7 +7027,7 @@ func (x *BoundFigures) String() string {
 func (*BoundFigures) ProtoMessage() {}
 
 func (x *BoundFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[77]
+	mi := &file_planner_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6939,7 +7040,7 @@ func (x *BoundFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundFigures.ProtoReflect.Descriptor instead.
 func (*BoundFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{77}
+	return file_planner_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *BoundFigures) GetRemoved() uint64 {
@@ -6968,7 +7069,7 @@ type TrialFigures struct {
 
 func (x *TrialFigures) Reset() {
 	*x = TrialFigures{}
-	mi := &file_planner_proto_msgTypes[78]
+	mi := &file_planner_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6980,7 +7081,7 @@ func (x *TrialFigures) String() string {
 func (*TrialFigures) ProtoMessage() {}
 
 func (x *TrialFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[78]
+	mi := &file_planner_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6993,7 +7094,7 @@ func (x *TrialFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialFigures.ProtoReflect.Descriptor instead.
 func (*TrialFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{78}
+	return file_planner_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *TrialFigures) GetTrials() uint64 {
@@ -7034,7 +7135,7 @@ type NodeWords struct {
 
 func (x *NodeWords) Reset() {
 	*x = NodeWords{}
-	mi := &file_planner_proto_msgTypes[79]
+	mi := &file_planner_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7046,7 +7147,7 @@ func (x *NodeWords) String() string {
 func (*NodeWords) ProtoMessage() {}
 
 func (x *NodeWords) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[79]
+	mi := &file_planner_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7059,7 +7160,7 @@ func (x *NodeWords) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeWords.ProtoReflect.Descriptor instead.
 func (*NodeWords) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{79}
+	return file_planner_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *NodeWords) GetNode() string {
@@ -7087,7 +7188,7 @@ type NodeAmounts struct {
 
 func (x *NodeAmounts) Reset() {
 	*x = NodeAmounts{}
-	mi := &file_planner_proto_msgTypes[80]
+	mi := &file_planner_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7099,7 +7200,7 @@ func (x *NodeAmounts) String() string {
 func (*NodeAmounts) ProtoMessage() {}
 
 func (x *NodeAmounts) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[80]
+	mi := &file_planner_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7112,7 +7213,7 @@ func (x *NodeAmounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAmounts.ProtoReflect.Descriptor instead.
 func (*NodeAmounts) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{80}
+	return file_planner_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *NodeAmounts) GetCpuMilli() int64 {
@@ -7148,7 +7249,7 @@ type GpuDevices struct {
 
 func (x *GpuDevices) Reset() {
 	*x = GpuDevices{}
-	mi := &file_planner_proto_msgTypes[81]
+	mi := &file_planner_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7160,7 +7261,7 @@ func (x *GpuDevices) String() string {
 func (*GpuDevices) ProtoMessage() {}
 
 func (x *GpuDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[81]
+	mi := &file_planner_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7173,7 +7274,7 @@ func (x *GpuDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuDevices.ProtoReflect.Descriptor instead.
 func (*GpuDevices) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{81}
+	return file_planner_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *GpuDevices) GetResource() string {
@@ -7223,7 +7324,7 @@ type TableNode struct {
 
 func (x *TableNode) Reset() {
 	*x = TableNode{}
-	mi := &file_planner_proto_msgTypes[82]
+	mi := &file_planner_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7235,7 +7336,7 @@ func (x *TableNode) String() string {
 func (*TableNode) ProtoMessage() {}
 
 func (x *TableNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[82]
+	mi := &file_planner_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7248,7 +7349,7 @@ func (x *TableNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableNode.ProtoReflect.Descriptor instead.
 func (*TableNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{82}
+	return file_planner_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *TableNode) GetNode() string {
@@ -7366,7 +7467,7 @@ type Destination struct {
 
 func (x *Destination) Reset() {
 	*x = Destination{}
-	mi := &file_planner_proto_msgTypes[83]
+	mi := &file_planner_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7378,7 +7479,7 @@ func (x *Destination) String() string {
 func (*Destination) ProtoMessage() {}
 
 func (x *Destination) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[83]
+	mi := &file_planner_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7391,7 +7492,7 @@ func (x *Destination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Destination.ProtoReflect.Descriptor instead.
 func (*Destination) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{83}
+	return file_planner_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Destination) GetNode() string {
@@ -7420,7 +7521,7 @@ type FreedShare struct {
 
 func (x *FreedShare) Reset() {
 	*x = FreedShare{}
-	mi := &file_planner_proto_msgTypes[84]
+	mi := &file_planner_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7432,7 +7533,7 @@ func (x *FreedShare) String() string {
 func (*FreedShare) ProtoMessage() {}
 
 func (x *FreedShare) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[84]
+	mi := &file_planner_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7445,7 +7546,7 @@ func (x *FreedShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreedShare.ProtoReflect.Descriptor instead.
 func (*FreedShare) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{84}
+	return file_planner_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *FreedShare) GetName() string {
@@ -7488,7 +7589,7 @@ type KeptReason struct {
 
 func (x *KeptReason) Reset() {
 	*x = KeptReason{}
-	mi := &file_planner_proto_msgTypes[85]
+	mi := &file_planner_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7500,7 +7601,7 @@ func (x *KeptReason) String() string {
 func (*KeptReason) ProtoMessage() {}
 
 func (x *KeptReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[85]
+	mi := &file_planner_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7513,7 +7614,7 @@ func (x *KeptReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptReason.ProtoReflect.Descriptor instead.
 func (*KeptReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{85}
+	return file_planner_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *KeptReason) GetReason() string {
@@ -7550,7 +7651,7 @@ type Keeper struct {
 
 func (x *Keeper) Reset() {
 	*x = Keeper{}
-	mi := &file_planner_proto_msgTypes[86]
+	mi := &file_planner_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7562,7 +7663,7 @@ func (x *Keeper) String() string {
 func (*Keeper) ProtoMessage() {}
 
 func (x *Keeper) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[86]
+	mi := &file_planner_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7575,7 +7676,7 @@ func (x *Keeper) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keeper.ProtoReflect.Descriptor instead.
 func (*Keeper) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{86}
+	return file_planner_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Keeper) GetKind() string {
@@ -7646,7 +7747,7 @@ type NodeExplanation struct {
 
 func (x *NodeExplanation) Reset() {
 	*x = NodeExplanation{}
-	mi := &file_planner_proto_msgTypes[87]
+	mi := &file_planner_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7658,7 +7759,7 @@ func (x *NodeExplanation) String() string {
 func (*NodeExplanation) ProtoMessage() {}
 
 func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[87]
+	mi := &file_planner_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7671,7 +7772,7 @@ func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeExplanation.ProtoReflect.Descriptor instead.
 func (*NodeExplanation) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{87}
+	return file_planner_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *NodeExplanation) GetNode() string {
@@ -7838,7 +7939,7 @@ type PodPlace struct {
 
 func (x *PodPlace) Reset() {
 	*x = PodPlace{}
-	mi := &file_planner_proto_msgTypes[88]
+	mi := &file_planner_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7850,7 +7951,7 @@ func (x *PodPlace) String() string {
 func (*PodPlace) ProtoMessage() {}
 
 func (x *PodPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[88]
+	mi := &file_planner_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7863,7 +7964,7 @@ func (x *PodPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPlace.ProtoReflect.Descriptor instead.
 func (*PodPlace) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{88}
+	return file_planner_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *PodPlace) GetPod() string {
@@ -7900,7 +8001,7 @@ type ExplainedPod struct {
 
 func (x *ExplainedPod) Reset() {
 	*x = ExplainedPod{}
-	mi := &file_planner_proto_msgTypes[89]
+	mi := &file_planner_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7912,7 +8013,7 @@ func (x *ExplainedPod) String() string {
 func (*ExplainedPod) ProtoMessage() {}
 
 func (x *ExplainedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[89]
+	mi := &file_planner_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7925,7 +8026,7 @@ func (x *ExplainedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainedPod.ProtoReflect.Descriptor instead.
 func (*ExplainedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{89}
+	return file_planner_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ExplainedPod) GetPod() string {
@@ -8011,7 +8112,7 @@ type SpentBudget struct {
 
 func (x *SpentBudget) Reset() {
 	*x = SpentBudget{}
-	mi := &file_planner_proto_msgTypes[90]
+	mi := &file_planner_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8023,7 +8124,7 @@ func (x *SpentBudget) String() string {
 func (*SpentBudget) ProtoMessage() {}
 
 func (x *SpentBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[90]
+	mi := &file_planner_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8036,7 +8137,7 @@ func (x *SpentBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpentBudget.ProtoReflect.Descriptor instead.
 func (*SpentBudget) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{90}
+	return file_planner_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SpentBudget) GetBudget() string {
@@ -8086,7 +8187,7 @@ type TriedPod struct {
 
 func (x *TriedPod) Reset() {
 	*x = TriedPod{}
-	mi := &file_planner_proto_msgTypes[91]
+	mi := &file_planner_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8098,7 +8199,7 @@ func (x *TriedPod) String() string {
 func (*TriedPod) ProtoMessage() {}
 
 func (x *TriedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[91]
+	mi := &file_planner_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8111,7 +8212,7 @@ func (x *TriedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedPod.ProtoReflect.Descriptor instead.
 func (*TriedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{91}
+	return file_planner_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *TriedPod) GetPod() string {
@@ -8153,7 +8254,7 @@ type Remedies struct {
 
 func (x *Remedies) Reset() {
 	*x = Remedies{}
-	mi := &file_planner_proto_msgTypes[92]
+	mi := &file_planner_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8165,7 +8266,7 @@ func (x *Remedies) String() string {
 func (*Remedies) ProtoMessage() {}
 
 func (x *Remedies) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[92]
+	mi := &file_planner_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8178,7 +8279,7 @@ func (x *Remedies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies.ProtoReflect.Descriptor instead.
 func (*Remedies) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{92}
+	return file_planner_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Remedies) GetRemoved() uint64 {
@@ -8215,7 +8316,7 @@ type PodVerdicts struct {
 
 func (x *PodVerdicts) Reset() {
 	*x = PodVerdicts{}
-	mi := &file_planner_proto_msgTypes[93]
+	mi := &file_planner_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8227,7 +8328,7 @@ func (x *PodVerdicts) String() string {
 func (*PodVerdicts) ProtoMessage() {}
 
 func (x *PodVerdicts) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[93]
+	mi := &file_planner_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8240,7 +8341,7 @@ func (x *PodVerdicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodVerdicts.ProtoReflect.Descriptor instead.
 func (*PodVerdicts) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{93}
+	return file_planner_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *PodVerdicts) GetPod() string {
@@ -8277,7 +8378,7 @@ type PlanDifferences_Side struct {
 
 func (x *PlanDifferences_Side) Reset() {
 	*x = PlanDifferences_Side{}
-	mi := &file_planner_proto_msgTypes[95]
+	mi := &file_planner_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8289,7 +8390,7 @@ func (x *PlanDifferences_Side) String() string {
 func (*PlanDifferences_Side) ProtoMessage() {}
 
 func (x *PlanDifferences_Side) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[95]
+	mi := &file_planner_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8302,7 +8403,7 @@ func (x *PlanDifferences_Side) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences_Side.ProtoReflect.Descriptor instead.
 func (*PlanDifferences_Side) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40, 0}
+	return file_planner_proto_rawDescGZIP(), []int{41, 0}
 }
 
 func (x *PlanDifferences_Side) GetNodes() uint64 {
@@ -8351,7 +8452,7 @@ type PlanDifferences_Node struct {
 
 func (x *PlanDifferences_Node) Reset() {
 	*x = PlanDifferences_Node{}
-	mi := &file_planner_proto_msgTypes[96]
+	mi := &file_planner_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8363,7 +8464,7 @@ func (x *PlanDifferences_Node) String() string {
 func (*PlanDifferences_Node) ProtoMessage() {}
 
 func (x *PlanDifferences_Node) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[96]
+	mi := &file_planner_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8376,7 +8477,7 @@ func (x *PlanDifferences_Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences_Node.ProtoReflect.Descriptor instead.
 func (*PlanDifferences_Node) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40, 1}
+	return file_planner_proto_rawDescGZIP(), []int{41, 1}
 }
 
 func (x *PlanDifferences_Node) GetNode() string {
@@ -8412,7 +8513,7 @@ type UnremovableNodes_OfReason struct {
 
 func (x *UnremovableNodes_OfReason) Reset() {
 	*x = UnremovableNodes_OfReason{}
-	mi := &file_planner_proto_msgTypes[97]
+	mi := &file_planner_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8424,7 +8525,7 @@ func (x *UnremovableNodes_OfReason) String() string {
 func (*UnremovableNodes_OfReason) ProtoMessage() {}
 
 func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[97]
+	mi := &file_planner_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8437,7 +8538,7 @@ func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes_OfReason.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes_OfReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{61, 0}
+	return file_planner_proto_rawDescGZIP(), []int{62, 0}
 }
 
 func (x *UnremovableNodes_OfReason) GetReason() string {
@@ -8464,7 +8565,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[98]
+	mi := &file_planner_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8476,7 +8577,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[98]
+	mi := &file_planner_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8489,7 +8590,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{71, 0}
+	return file_planner_proto_rawDescGZIP(), []int{72, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -8517,7 +8618,7 @@ type TrialFigures_Order struct {
 
 func (x *TrialFigures_Order) Reset() {
 	*x = TrialFigures_Order{}
-	mi := &file_planner_proto_msgTypes[99]
+	mi := &file_planner_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8529,7 +8630,7 @@ func (x *TrialFigures_Order) String() string {
 func (*TrialFigures_Order) ProtoMessage() {}
 
 func (x *TrialFigures_Order) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[99]
+	mi := &file_planner_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8542,7 +8643,7 @@ func (x *TrialFigures_Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialFigures_Order.ProtoReflect.Descriptor instead.
 func (*TrialFigures_Order) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{78, 0}
+	return file_planner_proto_rawDescGZIP(), []int{79, 0}
 }
 
 func (x *TrialFigures_Order) GetPendingMedian() uint64 {
@@ -8576,7 +8677,7 @@ type KeptReason_Finer struct {
 
 func (x *KeptReason_Finer) Reset() {
 	*x = KeptReason_Finer{}
-	mi := &file_planner_proto_msgTypes[100]
+	mi := &file_planner_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8588,7 +8689,7 @@ func (x *KeptReason_Finer) String() string {
 func (*KeptReason_Finer) ProtoMessage() {}
 
 func (x *KeptReason_Finer) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[100]
+	mi := &file_planner_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8601,7 +8702,7 @@ func (x *KeptReason_Finer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptReason_Finer.ProtoReflect.Descriptor instead.
 func (*KeptReason_Finer) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{85, 0}
+	return file_planner_proto_rawDescGZIP(), []int{86, 0}
 }
 
 func (x *KeptReason_Finer) GetReason() string {
@@ -8628,7 +8729,7 @@ type SpentBudget_Node struct {
 
 func (x *SpentBudget_Node) Reset() {
 	*x = SpentBudget_Node{}
-	mi := &file_planner_proto_msgTypes[101]
+	mi := &file_planner_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8640,7 +8741,7 @@ func (x *SpentBudget_Node) String() string {
 func (*SpentBudget_Node) ProtoMessage() {}
 
 func (x *SpentBudget_Node) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[101]
+	mi := &file_planner_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8653,7 +8754,7 @@ func (x *SpentBudget_Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpentBudget_Node.ProtoReflect.Descriptor instead.
 func (*SpentBudget_Node) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{90, 0}
+	return file_planner_proto_rawDescGZIP(), []int{91, 0}
 }
 
 func (x *SpentBudget_Node) GetNode() string {
@@ -8680,7 +8781,7 @@ type Remedies_Help struct {
 
 func (x *Remedies_Help) Reset() {
 	*x = Remedies_Help{}
-	mi := &file_planner_proto_msgTypes[102]
+	mi := &file_planner_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8692,7 +8793,7 @@ func (x *Remedies_Help) String() string {
 func (*Remedies_Help) ProtoMessage() {}
 
 func (x *Remedies_Help) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[102]
+	mi := &file_planner_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8705,7 +8806,7 @@ func (x *Remedies_Help) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies_Help.ProtoReflect.Descriptor instead.
 func (*Remedies_Help) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{92, 0}
+	return file_planner_proto_rawDescGZIP(), []int{93, 0}
 }
 
 func (x *Remedies_Help) GetWhat() string {
@@ -8732,7 +8833,7 @@ type Remedies_InVain struct {
 
 func (x *Remedies_InVain) Reset() {
 	*x = Remedies_InVain{}
-	mi := &file_planner_proto_msgTypes[103]
+	mi := &file_planner_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8744,7 +8845,7 @@ func (x *Remedies_InVain) String() string {
 func (*Remedies_InVain) ProtoMessage() {}
 
 func (x *Remedies_InVain) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[103]
+	mi := &file_planner_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8757,7 +8858,7 @@ func (x *Remedies_InVain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies_InVain.ProtoReflect.Descriptor instead.
 func (*Remedies_InVain) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{92, 1}
+	return file_planner_proto_rawDescGZIP(), []int{93, 1}
 }
 
 func (x *Remedies_InVain) GetWhat() string {
@@ -8786,7 +8887,7 @@ type PodVerdicts_Verdict struct {
 
 func (x *PodVerdicts_Verdict) Reset() {
 	*x = PodVerdicts_Verdict{}
-	mi := &file_planner_proto_msgTypes[104]
+	mi := &file_planner_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8798,7 +8899,7 @@ func (x *PodVerdicts_Verdict) String() string {
 func (*PodVerdicts_Verdict) ProtoMessage() {}
 
 func (x *PodVerdicts_Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[104]
+	mi := &file_planner_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8811,7 +8912,7 @@ func (x *PodVerdicts_Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodVerdicts_Verdict.ProtoReflect.Descriptor instead.
 func (*PodVerdicts_Verdict) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{93, 0}
+	return file_planner_proto_rawDescGZIP(), []int{94, 0}
 }
 
 func (x *PodVerdicts_Verdict) GetNode() string {
@@ -9119,10 +9220,12 @@ const file_planner_proto_rawDesc = "" +
 	"\aremoves\x18\x05 \x01(\x04R\aremoves\x123\n" +
 	"\x05nodes\x18\x06 \x03(\v2\x1d.ebb.v1alpha1.NodeExplanationR\x05nodes\x12\x1a\n" +
 	"\bsearched\x18\a \x01(\bR\bsearched\x125\n" +
-	"\tfreshness\x18\b \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"S\n" +
+	"\tfreshness\x18\b \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"u\n" +
 	"\fBlockersCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"\xd1\x02\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x17\n" +
+	"\x04sets\x18\x03 \x01(\rH\x00R\x04sets\x88\x01\x01B\a\n" +
+	"\x05_sets\"\x9e\x03\n" +
 	"\rBlockersReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12\x18\n" +
@@ -9132,8 +9235,18 @@ const file_planner_proto_rawDesc = "" +
 	"\bcurrency\x18\x06 \x01(\tH\x00R\bcurrency\x88\x01\x01\x121\n" +
 	"\bwarnings\x18\a \x03(\v2\x15.ebb.v1alpha1.WarningR\bwarnings\x12\x19\n" +
 	"\bleft_out\x18\b \x01(\tR\aleftOut\x125\n" +
-	"\tfreshness\x18\t \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshnessB\v\n" +
-	"\t_currency\"\xb0\x02\n" +
+	"\tfreshness\x18\t \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\x12,\n" +
+	"\x04sets\x18\n" +
+	" \x03(\v2\x18.ebb.v1alpha1.BlockerSetR\x04sets\x12\x1d\n" +
+	"\n" +
+	"sets_tried\x18\v \x01(\x04R\tsetsTriedB\v\n" +
+	"\t_currency\"~\n" +
+	"\n" +
+	"BlockerSet\x12\x1a\n" +
+	"\bblockers\x18\x01 \x03(\rR\bblockers\x12\x16\n" +
+	"\x06gained\x18\x02 \x01(\x03R\x06gained\x12)\n" +
+	"\x0esaved_per_hour\x18\x03 \x01(\x01H\x00R\fsavedPerHour\x88\x01\x01B\x11\n" +
+	"\x0f_saved_per_hour\"\xe4\x02\n" +
 	"\aBlocker\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -9145,7 +9258,9 @@ const file_planner_proto_rawDesc = "" +
 	"\x06gained\x18\b \x01(\x03H\x00R\x06gained\x88\x01\x01\x12)\n" +
 	"\x0esaved_per_hour\x18\t \x01(\x01H\x01R\fsavedPerHour\x88\x01\x01\x12\x1b\n" +
 	"\tnot_tried\x18\n" +
-	" \x01(\tR\bnotTriedB\t\n" +
+	" \x01(\tR\bnotTried\x12\x18\n" +
+	"\aoutlook\x18\v \x01(\tR\aoutlook\x12\x18\n" +
+	"\acommand\x18\f \x01(\tR\acommandB\t\n" +
 	"\a_gainedB\x11\n" +
 	"\x0f_saved_per_hour\"=\n" +
 	"\fFrontierCall\x12-\n" +
@@ -9708,7 +9823,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 106)
 var file_planner_proto_goTypes = []any{
 	(Form)(0),                         // 0: ebb.v1alpha1.Form
 	(PodOrder)(0),                     // 1: ebb.v1alpha1.PodOrder
@@ -9749,87 +9864,88 @@ var file_planner_proto_goTypes = []any{
 	(*ExplainReply)(nil),              // 36: ebb.v1alpha1.ExplainReply
 	(*BlockersCall)(nil),              // 37: ebb.v1alpha1.BlockersCall
 	(*BlockersReply)(nil),             // 38: ebb.v1alpha1.BlockersReply
-	(*Blocker)(nil),                   // 39: ebb.v1alpha1.Blocker
-	(*FrontierCall)(nil),              // 40: ebb.v1alpha1.FrontierCall
-	(*FrontierReply)(nil),             // 41: ebb.v1alpha1.FrontierReply
-	(*FrontierPoint)(nil),             // 42: ebb.v1alpha1.FrontierPoint
-	(*WhatIfCall)(nil),                // 43: ebb.v1alpha1.WhatIfCall
-	(*WhatIfReply)(nil),               // 44: ebb.v1alpha1.WhatIfReply
-	(*PlanDifferences)(nil),           // 45: ebb.v1alpha1.PlanDifferences
-	(*PassGroups)(nil),                // 46: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),                 // 47: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),                 // 48: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                  // 49: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                   // 50: ebb.v1alpha1.PodName
-	(*Removal)(nil),                   // 51: ebb.v1alpha1.Removal
-	(*Move)(nil),                      // 52: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                  // 53: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                   // 54: ebb.v1alpha1.NodeUse
-	(*PassTable)(nil),                 // 55: ebb.v1alpha1.PassTable
-	(*FilterCall)(nil),                // 56: ebb.v1alpha1.FilterCall
-	(*FilterReply)(nil),               // 57: ebb.v1alpha1.FilterReply
-	(*WatchPlansCall)(nil),            // 58: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),                // 59: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),                 // 60: ebb.v1alpha1.RoundCall
-	(*Sizing)(nil),                    // 61: ebb.v1alpha1.Sizing
-	(*PoolMemory)(nil),                // 62: ebb.v1alpha1.PoolMemory
-	(*QueuedNode)(nil),                // 63: ebb.v1alpha1.QueuedNode
-	(*SizingCall)(nil),                // 64: ebb.v1alpha1.SizingCall
-	(*SizingReply)(nil),               // 65: ebb.v1alpha1.SizingReply
-	(*UnremovableNodes)(nil),          // 66: ebb.v1alpha1.UnremovableNodes
-	(*RoundReply)(nil),                // 67: ebb.v1alpha1.RoundReply
-	(*OrderedDeletion)(nil),           // 68: ebb.v1alpha1.OrderedDeletion
-	(*ActuationReport)(nil),           // 69: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),       // 70: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),             // 71: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),             // 72: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),                // 73: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                   // 74: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),                 // 75: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),         // 76: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),            // 77: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),                // 78: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),               // 79: ebb.v1alpha1.ExportReply
-	(*PlanTables)(nil),                // 80: ebb.v1alpha1.PlanTables
-	(*SearchFigures)(nil),             // 81: ebb.v1alpha1.SearchFigures
-	(*BoundFigures)(nil),              // 82: ebb.v1alpha1.BoundFigures
-	(*TrialFigures)(nil),              // 83: ebb.v1alpha1.TrialFigures
-	(*NodeWords)(nil),                 // 84: ebb.v1alpha1.NodeWords
-	(*NodeAmounts)(nil),               // 85: ebb.v1alpha1.NodeAmounts
-	(*GpuDevices)(nil),                // 86: ebb.v1alpha1.GpuDevices
-	(*TableNode)(nil),                 // 87: ebb.v1alpha1.TableNode
-	(*Destination)(nil),               // 88: ebb.v1alpha1.Destination
-	(*FreedShare)(nil),                // 89: ebb.v1alpha1.FreedShare
-	(*KeptReason)(nil),                // 90: ebb.v1alpha1.KeptReason
-	(*Keeper)(nil),                    // 91: ebb.v1alpha1.Keeper
-	(*NodeExplanation)(nil),           // 92: ebb.v1alpha1.NodeExplanation
-	(*PodPlace)(nil),                  // 93: ebb.v1alpha1.PodPlace
-	(*ExplainedPod)(nil),              // 94: ebb.v1alpha1.ExplainedPod
-	(*SpentBudget)(nil),               // 95: ebb.v1alpha1.SpentBudget
-	(*TriedPod)(nil),                  // 96: ebb.v1alpha1.TriedPod
-	(*Remedies)(nil),                  // 97: ebb.v1alpha1.Remedies
-	(*PodVerdicts)(nil),               // 98: ebb.v1alpha1.PodVerdicts
-	nil,                               // 99: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*PlanDifferences_Side)(nil),      // 100: ebb.v1alpha1.PlanDifferences.Side
-	(*PlanDifferences_Node)(nil),      // 101: ebb.v1alpha1.PlanDifferences.Node
-	(*UnremovableNodes_OfReason)(nil), // 102: ebb.v1alpha1.UnremovableNodes.OfReason
-	(*UnregisteredNodes_Group)(nil),   // 103: ebb.v1alpha1.UnregisteredNodes.Group
-	(*TrialFigures_Order)(nil),        // 104: ebb.v1alpha1.TrialFigures.Order
-	(*KeptReason_Finer)(nil),          // 105: ebb.v1alpha1.KeptReason.Finer
-	(*SpentBudget_Node)(nil),          // 106: ebb.v1alpha1.SpentBudget.Node
-	(*Remedies_Help)(nil),             // 107: ebb.v1alpha1.Remedies.Help
-	(*Remedies_InVain)(nil),           // 108: ebb.v1alpha1.Remedies.InVain
-	(*PodVerdicts_Verdict)(nil),       // 109: ebb.v1alpha1.PodVerdicts.Verdict
-	(*structpb.Struct)(nil),           // 110: google.protobuf.Struct
+	(*BlockerSet)(nil),                // 39: ebb.v1alpha1.BlockerSet
+	(*Blocker)(nil),                   // 40: ebb.v1alpha1.Blocker
+	(*FrontierCall)(nil),              // 41: ebb.v1alpha1.FrontierCall
+	(*FrontierReply)(nil),             // 42: ebb.v1alpha1.FrontierReply
+	(*FrontierPoint)(nil),             // 43: ebb.v1alpha1.FrontierPoint
+	(*WhatIfCall)(nil),                // 44: ebb.v1alpha1.WhatIfCall
+	(*WhatIfReply)(nil),               // 45: ebb.v1alpha1.WhatIfReply
+	(*PlanDifferences)(nil),           // 46: ebb.v1alpha1.PlanDifferences
+	(*PassGroups)(nil),                // 47: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),                 // 48: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),                 // 49: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                  // 50: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                   // 51: ebb.v1alpha1.PodName
+	(*Removal)(nil),                   // 52: ebb.v1alpha1.Removal
+	(*Move)(nil),                      // 53: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                  // 54: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                   // 55: ebb.v1alpha1.NodeUse
+	(*PassTable)(nil),                 // 56: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),                // 57: ebb.v1alpha1.FilterCall
+	(*FilterReply)(nil),               // 58: ebb.v1alpha1.FilterReply
+	(*WatchPlansCall)(nil),            // 59: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),                // 60: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),                 // 61: ebb.v1alpha1.RoundCall
+	(*Sizing)(nil),                    // 62: ebb.v1alpha1.Sizing
+	(*PoolMemory)(nil),                // 63: ebb.v1alpha1.PoolMemory
+	(*QueuedNode)(nil),                // 64: ebb.v1alpha1.QueuedNode
+	(*SizingCall)(nil),                // 65: ebb.v1alpha1.SizingCall
+	(*SizingReply)(nil),               // 66: ebb.v1alpha1.SizingReply
+	(*UnremovableNodes)(nil),          // 67: ebb.v1alpha1.UnremovableNodes
+	(*RoundReply)(nil),                // 68: ebb.v1alpha1.RoundReply
+	(*OrderedDeletion)(nil),           // 69: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),           // 70: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),       // 71: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),             // 72: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),             // 73: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),                // 74: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                   // 75: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),                 // 76: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),         // 77: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),            // 78: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),                // 79: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),               // 80: ebb.v1alpha1.ExportReply
+	(*PlanTables)(nil),                // 81: ebb.v1alpha1.PlanTables
+	(*SearchFigures)(nil),             // 82: ebb.v1alpha1.SearchFigures
+	(*BoundFigures)(nil),              // 83: ebb.v1alpha1.BoundFigures
+	(*TrialFigures)(nil),              // 84: ebb.v1alpha1.TrialFigures
+	(*NodeWords)(nil),                 // 85: ebb.v1alpha1.NodeWords
+	(*NodeAmounts)(nil),               // 86: ebb.v1alpha1.NodeAmounts
+	(*GpuDevices)(nil),                // 87: ebb.v1alpha1.GpuDevices
+	(*TableNode)(nil),                 // 88: ebb.v1alpha1.TableNode
+	(*Destination)(nil),               // 89: ebb.v1alpha1.Destination
+	(*FreedShare)(nil),                // 90: ebb.v1alpha1.FreedShare
+	(*KeptReason)(nil),                // 91: ebb.v1alpha1.KeptReason
+	(*Keeper)(nil),                    // 92: ebb.v1alpha1.Keeper
+	(*NodeExplanation)(nil),           // 93: ebb.v1alpha1.NodeExplanation
+	(*PodPlace)(nil),                  // 94: ebb.v1alpha1.PodPlace
+	(*ExplainedPod)(nil),              // 95: ebb.v1alpha1.ExplainedPod
+	(*SpentBudget)(nil),               // 96: ebb.v1alpha1.SpentBudget
+	(*TriedPod)(nil),                  // 97: ebb.v1alpha1.TriedPod
+	(*Remedies)(nil),                  // 98: ebb.v1alpha1.Remedies
+	(*PodVerdicts)(nil),               // 99: ebb.v1alpha1.PodVerdicts
+	nil,                               // 100: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*PlanDifferences_Side)(nil),      // 101: ebb.v1alpha1.PlanDifferences.Side
+	(*PlanDifferences_Node)(nil),      // 102: ebb.v1alpha1.PlanDifferences.Node
+	(*UnremovableNodes_OfReason)(nil), // 103: ebb.v1alpha1.UnremovableNodes.OfReason
+	(*UnregisteredNodes_Group)(nil),   // 104: ebb.v1alpha1.UnregisteredNodes.Group
+	(*TrialFigures_Order)(nil),        // 105: ebb.v1alpha1.TrialFigures.Order
+	(*KeptReason_Finer)(nil),          // 106: ebb.v1alpha1.KeptReason.Finer
+	(*SpentBudget_Node)(nil),          // 107: ebb.v1alpha1.SpentBudget.Node
+	(*Remedies_Help)(nil),             // 108: ebb.v1alpha1.Remedies.Help
+	(*Remedies_InVain)(nil),           // 109: ebb.v1alpha1.Remedies.InVain
+	(*PodVerdicts_Verdict)(nil),       // 110: ebb.v1alpha1.PodVerdicts.Verdict
+	(*structpb.Struct)(nil),           // 111: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	110, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	111, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	8,   // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	7,   // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	14,  // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	99,  // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	100, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	2,   // 5: ebb.v1alpha1.SessionStatus.fill:type_name -> ebb.v1alpha1.SessionStatus.Fill
-	66,  // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	67,  // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
 	16,  // 7: ebb.v1alpha1.Freshness.broken_watches:type_name -> ebb.v1alpha1.BrokenWatch
 	16,  // 8: ebb.v1alpha1.BrokenWatches.watches:type_name -> ebb.v1alpha1.BrokenWatch
 	7,   // 9: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
@@ -9840,9 +9956,9 @@ var file_planner_proto_depIdxs = []int32{
 	7,   // 14: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
 	26,  // 15: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
 	30,  // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
-	75,  // 17: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
-	75,  // 18: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
-	46,  // 19: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
+	76,  // 17: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
+	76,  // 18: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
+	47,  // 19: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
 	1,   // 20: ebb.v1alpha1.PlanInput.pod_order:type_name -> ebb.v1alpha1.PodOrder
 	29,  // 21: ebb.v1alpha1.PlanInput.trials:type_name -> ebb.v1alpha1.Trials
 	28,  // 22: ebb.v1alpha1.PlanInput.stable:type_name -> ebb.v1alpha1.Stable
@@ -9850,151 +9966,152 @@ var file_planner_proto_depIdxs = []int32{
 	27,  // 24: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
 	0,   // 25: ebb.v1alpha1.PlanCall.form:type_name -> ebb.v1alpha1.Form
 	26,  // 26: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	49,  // 27: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	50,  // 27: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
 	15,  // 28: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
 	26,  // 29: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
-	80,  // 30: ebb.v1alpha1.PlanReply.tables:type_name -> ebb.v1alpha1.PlanTables
+	81,  // 30: ebb.v1alpha1.PlanReply.tables:type_name -> ebb.v1alpha1.PlanTables
 	33,  // 31: ebb.v1alpha1.PlanReply.stable:type_name -> ebb.v1alpha1.StableFigures
 	34,  // 32: ebb.v1alpha1.StableFigures.changes:type_name -> ebb.v1alpha1.StableChange
-	50,  // 33: ebb.v1alpha1.StableChange.pod:type_name -> ebb.v1alpha1.PodName
+	51,  // 33: ebb.v1alpha1.StableChange.pod:type_name -> ebb.v1alpha1.PodName
 	27,  // 34: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
 	0,   // 35: ebb.v1alpha1.ExplainCall.form:type_name -> ebb.v1alpha1.Form
 	26,  // 36: ebb.v1alpha1.ExplainReply.warnings:type_name -> ebb.v1alpha1.Warning
-	92,  // 37: ebb.v1alpha1.ExplainReply.nodes:type_name -> ebb.v1alpha1.NodeExplanation
+	93,  // 37: ebb.v1alpha1.ExplainReply.nodes:type_name -> ebb.v1alpha1.NodeExplanation
 	15,  // 38: ebb.v1alpha1.ExplainReply.freshness:type_name -> ebb.v1alpha1.Freshness
 	27,  // 39: ebb.v1alpha1.BlockersCall.input:type_name -> ebb.v1alpha1.PlanInput
-	39,  // 40: ebb.v1alpha1.BlockersReply.blockers:type_name -> ebb.v1alpha1.Blocker
+	40,  // 40: ebb.v1alpha1.BlockersReply.blockers:type_name -> ebb.v1alpha1.Blocker
 	26,  // 41: ebb.v1alpha1.BlockersReply.warnings:type_name -> ebb.v1alpha1.Warning
 	15,  // 42: ebb.v1alpha1.BlockersReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 43: ebb.v1alpha1.FrontierCall.input:type_name -> ebb.v1alpha1.PlanInput
-	42,  // 44: ebb.v1alpha1.FrontierReply.points:type_name -> ebb.v1alpha1.FrontierPoint
-	26,  // 45: ebb.v1alpha1.FrontierReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 46: ebb.v1alpha1.FrontierReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 47: ebb.v1alpha1.WhatIfCall.input:type_name -> ebb.v1alpha1.PlanInput
-	27,  // 48: ebb.v1alpha1.WhatIfCall.then:type_name -> ebb.v1alpha1.PlanInput
-	45,  // 49: ebb.v1alpha1.WhatIfReply.differences:type_name -> ebb.v1alpha1.PlanDifferences
-	26,  // 50: ebb.v1alpha1.WhatIfReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 51: ebb.v1alpha1.WhatIfReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	100, // 52: ebb.v1alpha1.PlanDifferences.before:type_name -> ebb.v1alpha1.PlanDifferences.Side
-	100, // 53: ebb.v1alpha1.PlanDifferences.after:type_name -> ebb.v1alpha1.PlanDifferences.Side
-	101, // 54: ebb.v1alpha1.PlanDifferences.no_more:type_name -> ebb.v1alpha1.PlanDifferences.Node
-	101, // 55: ebb.v1alpha1.PlanDifferences.now_too:type_name -> ebb.v1alpha1.PlanDifferences.Node
-	47,  // 56: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	49,  // 57: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	15,  // 58: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	51,  // 59: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	53,  // 60: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	54,  // 61: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	52,  // 62: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	50,  // 63: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	50,  // 64: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	50,  // 65: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	50,  // 66: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	0,   // 67: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 68: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
-	98,  // 69: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
-	15,  // 70: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 71: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	15,  // 72: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
-	33,  // 73: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
-	27,  // 74: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 75: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
-	61,  // 76: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	62,  // 77: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	63,  // 78: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	61,  // 79: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	102, // 80: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
-	26,  // 81: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	68,  // 82: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	66,  // 83: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
-	15,  // 84: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	52,  // 85: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	71,  // 86: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	72,  // 87: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	73,  // 88: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	74,  // 89: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	75,  // 90: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	76,  // 91: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	70,  // 92: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	71,  // 93: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	103, // 94: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	15,  // 95: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	81,  // 96: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
-	82,  // 97: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
-	83,  // 98: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
-	84,  // 99: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
-	87,  // 100: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
-	87,  // 101: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
-	85,  // 102: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	89,  // 103: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
-	89,  // 104: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
-	89,  // 105: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
-	90,  // 106: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
-	91,  // 107: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
-	104, // 108: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	104, // 109: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	85,  // 110: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
-	54,  // 111: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
-	86,  // 112: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	88,  // 113: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
-	85,  // 114: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	105, // 115: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
-	54,  // 116: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
-	54,  // 117: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
-	86,  // 118: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	93,  // 119: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
-	94,  // 120: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
-	95,  // 121: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
-	96,  // 122: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
-	97,  // 123: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
-	4,   // 124: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
-	106, // 125: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
-	107, // 126: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
-	108, // 127: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
-	109, // 128: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
-	5,   // 129: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	12,  // 130: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	9,   // 131: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	10,  // 132: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	18,  // 133: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	22,  // 134: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	24,  // 135: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	31,  // 136: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	35,  // 137: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	37,  // 138: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
-	40,  // 139: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
-	43,  // 140: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
-	27,  // 141: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
-	56,  // 142: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	58,  // 143: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	60,  // 144: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	69,  // 145: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	64,  // 146: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	78,  // 147: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	6,   // 148: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	13,  // 149: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	14,  // 150: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	11,  // 151: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	19,  // 152: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	23,  // 153: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	25,  // 154: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	32,  // 155: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	36,  // 156: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
-	38,  // 157: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
-	41,  // 158: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
-	44,  // 159: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
-	48,  // 160: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	57,  // 161: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
-	59,  // 162: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	67,  // 163: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	77,  // 164: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	65,  // 165: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	79,  // 166: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	148, // [148:167] is the sub-list for method output_type
-	129, // [129:148] is the sub-list for method input_type
-	129, // [129:129] is the sub-list for extension type_name
-	129, // [129:129] is the sub-list for extension extendee
-	0,   // [0:129] is the sub-list for field type_name
+	39,  // 43: ebb.v1alpha1.BlockersReply.sets:type_name -> ebb.v1alpha1.BlockerSet
+	27,  // 44: ebb.v1alpha1.FrontierCall.input:type_name -> ebb.v1alpha1.PlanInput
+	43,  // 45: ebb.v1alpha1.FrontierReply.points:type_name -> ebb.v1alpha1.FrontierPoint
+	26,  // 46: ebb.v1alpha1.FrontierReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 47: ebb.v1alpha1.FrontierReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 48: ebb.v1alpha1.WhatIfCall.input:type_name -> ebb.v1alpha1.PlanInput
+	27,  // 49: ebb.v1alpha1.WhatIfCall.then:type_name -> ebb.v1alpha1.PlanInput
+	46,  // 50: ebb.v1alpha1.WhatIfReply.differences:type_name -> ebb.v1alpha1.PlanDifferences
+	26,  // 51: ebb.v1alpha1.WhatIfReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 52: ebb.v1alpha1.WhatIfReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	101, // 53: ebb.v1alpha1.PlanDifferences.before:type_name -> ebb.v1alpha1.PlanDifferences.Side
+	101, // 54: ebb.v1alpha1.PlanDifferences.after:type_name -> ebb.v1alpha1.PlanDifferences.Side
+	102, // 55: ebb.v1alpha1.PlanDifferences.no_more:type_name -> ebb.v1alpha1.PlanDifferences.Node
+	102, // 56: ebb.v1alpha1.PlanDifferences.now_too:type_name -> ebb.v1alpha1.PlanDifferences.Node
+	48,  // 57: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	50,  // 58: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	15,  // 59: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	52,  // 60: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	54,  // 61: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	55,  // 62: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	53,  // 63: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	51,  // 64: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	51,  // 65: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	51,  // 66: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	51,  // 67: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	0,   // 68: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 69: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
+	99,  // 70: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
+	15,  // 71: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 72: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	15,  // 73: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
+	33,  // 74: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
+	27,  // 75: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 76: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
+	62,  // 77: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	63,  // 78: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	64,  // 79: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	62,  // 80: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	103, // 81: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
+	26,  // 82: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	69,  // 83: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	67,  // 84: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	15,  // 85: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	53,  // 86: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	72,  // 87: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	73,  // 88: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	74,  // 89: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	75,  // 90: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	76,  // 91: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	77,  // 92: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	71,  // 93: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	72,  // 94: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	104, // 95: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	15,  // 96: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	82,  // 97: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
+	83,  // 98: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
+	84,  // 99: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
+	85,  // 100: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
+	88,  // 101: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
+	88,  // 102: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
+	86,  // 103: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	90,  // 104: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
+	90,  // 105: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
+	90,  // 106: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
+	91,  // 107: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
+	92,  // 108: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
+	105, // 109: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	105, // 110: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	86,  // 111: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
+	55,  // 112: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
+	87,  // 113: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	89,  // 114: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
+	86,  // 115: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	106, // 116: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
+	55,  // 117: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
+	55,  // 118: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
+	87,  // 119: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	94,  // 120: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
+	95,  // 121: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
+	96,  // 122: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
+	97,  // 123: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
+	98,  // 124: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
+	4,   // 125: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
+	107, // 126: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
+	108, // 127: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
+	109, // 128: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
+	110, // 129: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
+	5,   // 130: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	12,  // 131: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	9,   // 132: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	10,  // 133: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	18,  // 134: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	22,  // 135: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	24,  // 136: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	31,  // 137: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	35,  // 138: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	37,  // 139: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
+	41,  // 140: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
+	44,  // 141: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
+	27,  // 142: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
+	57,  // 143: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	59,  // 144: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	61,  // 145: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	70,  // 146: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	65,  // 147: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	79,  // 148: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	6,   // 149: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	13,  // 150: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	14,  // 151: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	11,  // 152: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	19,  // 153: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	23,  // 154: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	25,  // 155: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	32,  // 156: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	36,  // 157: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
+	38,  // 158: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
+	42,  // 159: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
+	45,  // 160: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
+	49,  // 161: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	58,  // 162: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
+	60,  // 163: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	68,  // 164: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	78,  // 165: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	66,  // 166: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	80,  // 167: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	149, // [149:168] is the sub-list for method output_type
+	130, // [130:149] is the sub-list for method input_type
+	130, // [130:130] is the sub-list for extension type_name
+	130, // [130:130] is the sub-list for extension extendee
+	0,   // [0:130] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -10018,28 +10135,30 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[25].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[28].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[32].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[33].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[34].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[36].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[38].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[42].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[51].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[55].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[64].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[67].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[35].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[37].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[39].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[52].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[56].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[65].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[68].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[69].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[75].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[70].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[76].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[77].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[95].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[78].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[96].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   105,
+			NumMessages:   106,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
