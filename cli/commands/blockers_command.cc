@@ -247,6 +247,7 @@ void BlockersCommand::AddTo(CLI::App& app) {
                  "What containers use, as the metrics API or Prometheus answers "
                  "(docs/what-if.md): says how many more nodes go if workloads request what they "
                  "use; may be given often")
+      ->check(values::File())
       ->type_name("[cpu=|memory=]FILE")
       ->allow_extra_args(false)
       ->group(group);

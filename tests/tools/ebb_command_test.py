@@ -877,6 +877,25 @@ class WhatIfTest(EbbTest):
         self.assertIn("no price", self.ebb(*words, "--prices", self.write(
             "few.yaml", "prices: [{zone: z, hourly: 1}]"), code=1)[1])
 
+    def test_blockers_with_usage_name_what_they_leave_out(self):
+        def usage(name):
+            container = {"name": "c", "usage": {"cpu": "20m", "memory": "10Mi"}}
+            return {"metadata": {"namespace": "default", "name": name}, "containers": [container]}
+        words = ["blockers", self.cluster, "--assume-complete", "--now", START, "--usage"]
+        file = self.write("usage.json", json.dumps(
+            {"kind": "PodMetricsList", "items": [usage("w"), usage("elsewhere")]}))
+        found = json.loads(self.ebb(*words, file, "-o", "json")[0])
+        self.assert_schema(found, "blockers.schema.json")
+        lower = found["lowerRequests"]
+        self.assertEqual(lower["podsWithUsage"], 1)
+        self.assertIn(("pods with usage that do not run in the cluster", 1, ["default/elsewhere"]),
+                      [(each["what"], each["count"], each["first"]) for each in lower["skipped"]])
+        self.assertIn("requested what they use", self.ebb(*words, file)[0])
+        other = self.write("other.json", json.dumps({"kind": "PodMetricsList",
+                                                     "items": [usage("elsewhere")]}))
+        self.assertIn("none of its 1 pod runs in the cluster", self.ebb(*words, other, code=1)[1])
+        self.assertIn("is not JSON", self.ebb(*words, self.write("bad.json", "{"), code=1)[1])
+
     def test_a_counterfactual_is_a_what_if(self):
         out = self.plan("--explain", "a", "--counterfactual", "-o", "json")
         explanation = json.loads(out)

@@ -634,7 +634,7 @@ TEST(BlockersTest, PodsWithLocalVolumesAreAnnotatedWithTheirNames) {
               HasSubstr("kubectl patch replicaset -n default rs --type merge -p "
                         "'{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{"));
   EXPECT_THAT(found.command,
-              HasSubstr(" && kubectl annotate pods -n default web "
+              HasSubstr(" && kubectl annotate pods -n default web full "
                         "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes=cache,tmp "
                         "--overwrite"));
 }
