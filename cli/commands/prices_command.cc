@@ -76,7 +76,7 @@ void PricesCommand::AddTo(CLI::App& app) {
   app.require_subcommand(1);
   CLI::App& list = *app.add_subcommand("list", "Print prices, or what machine types cost");
   list.add_option("TYPE", types, "Machine types (default: every price)")->check(values::Text());
-  AddPriceFlags(prices, rules, "", list);
+  AddPriceFlags(prices, rules, "Options", list);
   list.add_option("--region", region, "The region of the machines")
       ->check(values::Text())
       ->type_name("REGION");

@@ -169,7 +169,6 @@ void AddPriceFlags(std::vector<std::string>& prices, std::vector<std::string>& r
                  "nodes cost this part less. Over the file's rules; may be given often")
       ->check(values::PriceRule())
       ->type_name("RULE")
-      ->delimiter(',')
       ->allow_extra_args(false)
       ->group(group);
 }

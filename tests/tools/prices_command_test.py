@@ -61,7 +61,7 @@ class PricesCommandTest(base.EbbTest):
         plan = self.ebb_json(*self.words(*both))
         self.assertEqual(plan["summary"]["savedPerHour"], round(0.096 * 2 + 0.192 * 0.9 + 1, 6))
         self.assertNotIn("withoutPrice", plan["summary"]["prices"])
-        plan = self.ebb_json(*self.words(*both, "--price-rule", "spot=0.5,discount=0.25"))
+        plan = self.ebb_json(*self.words(*both, "--price-rule", "spot=0.5", "--price-rule", "discount=0.25"))
         self.assertEqual(plan["summary"]["savedPerHour"], round(0.75 * (0.096 * 2 + 1) + 0.192 * 0.5, 6))
         self.assertEqual(plan["summary"]["prices"]["discount"], 0.25)
         self.assertIn("has no price", self.ebb(*self.words("--prices", file), code=1)[1])
