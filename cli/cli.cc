@@ -330,6 +330,10 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   if (command == "replay") return line.replay.Run(out, err);
   if (command == "state") return line.state.Run(out, err);
   if (command == "policy") return line.policy.Run(out, err);
+  if (command == "prices") {
+    return chosen.get_name() == "list" ? line.prices.RunList(out, err)
+                                       : line.prices.RunUpdate(out, err);
+  }
   if (command == "serve") return line.serve.Run(out, err);
   if (command == "run") return line.run.Run(out, err);
   if (command == "conformance") return line.conformance.Run(out, err);

@@ -18,6 +18,7 @@
 #include "cli/commands/filter_command.h"
 #include "cli/commands/frontier_command.h"
 #include "cli/commands/plan_command.h"
+#include "cli/commands/prices_command.h"
 #include "cli/commands/report_command.h"
 #include "cli/commands/serve_command.h"
 #include "cli/commands/snapshot_commands.h"
@@ -46,6 +47,7 @@ struct CommandLine {
   PlanCommand plan;
   BlockersCommand blockers;
   CompareCommand compare;
+  PricesCommand prices;
   FrontierCommand frontier;
   ReportCommand report;
   FilterCommand filter;

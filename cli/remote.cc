@@ -98,13 +98,11 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
 
 absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   if (command.prices.empty()) return absl::OkStatus();
-  absl::StatusOr<std::string> text = ReadWholeFile(command.prices);
-  if (!text.ok()) return text.status();
-  // Rejects an empty file here; the daemon would treat it as no prices.
-  const absl::StatusOr<PriceList> list = ParsePrices(command.prices, *text);
+  const absl::StatusOr<std::optional<PriceList>> list = command.ReadPriceFlags();
   if (!list.ok()) return list.status();
-  input.set_prices(*std::move(text));
-  input.set_prices_name(command.prices);
+  input.set_prices(PricesText(**list));
+  // A name that ends in .csv would stand for CSV.
+  input.set_prices_name((*list)->file.ends_with(".csv") ? "--prices" : (*list)->file);
   return absl::OkStatus();
 }
 
@@ -390,6 +388,7 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
   wire::BlockersCall call;
   *call.mutable_input() = asker.input;
   call.set_limit(static_cast<uint32_t>(command.limit));
+  call.set_sets(static_cast<uint32_t>(command.sets));
   const absl::StatusOr<wire::BlockersReply> reply = asker.Ask(&PlannerClient::Blockers, call);
   if (!reply.ok()) return Fail(reply.status(), err);
   const Blockers blockers = ReadBlockers(*reply);
@@ -400,7 +399,7 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
         WritePageFile(command.plan.report.file, {{"blockers", std::move(json)}});
     if (!written.ok()) return Fail(written, err);
   }
-  command.Print(blockers, ReadWarnings(*reply),
+  command.Print(blockers, /*requests=*/nullptr, ReadWarnings(*reply),
                 reply->has_currency() ? std::optional(reply->currency()) : std::nullopt, out);
   return 0;
 }

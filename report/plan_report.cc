@@ -132,6 +132,9 @@ std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) 
     PlanReport::Share& share = shares[name];
     ++share.removed;
     share.freed.Add(report.facts[Index(removal.node)].allocatable);
+    if (const NodePrices* const prices = report.context.prices) {
+      share.saved_per_hour += prices->hourly[Index(removal.node)];
+    }
   }
   std::vector<PlanReport::Share> sorted;
   for (auto& [name, share] : shares) {

@@ -147,7 +147,8 @@ struct PlanReport {
     std::string_view name;
     size_t nodes = 0;
     size_t removed = 0;
-    NodeAmounts freed;  // Allocatable of the removed nodes.
+    NodeAmounts freed;          // Allocatable of the removed nodes.
+    double saved_per_hour = 0;  // Hourly price of the removed nodes, if prices were given.
   };
   // An object that keeps nodes and that the user might change: a budget without disruptions left,
   // or the workload of pods that may not move or fit nowhere.

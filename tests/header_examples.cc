@@ -99,6 +99,7 @@
 #include "simulation/scheduler.h"
 #include "simulation/score_cache.h"
 #include "simulation/simulated_cluster.h"
+#include "simulation/simulated_input.h"
 #include "simulation/simulation.h"
 #include "sizing/node_queues.h"
 #include "sizing/notice_queue.h"
@@ -598,6 +599,16 @@ void SimulatedTurn(const SimulatedCluster::Read& read, const SimulatedCluster::G
   Loop loop(rounds, **cluster, loop_options);
   loop.Turn((*cluster)->now_s());
   (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
+}
+
+// simulation/simulated_input.h
+void SimulateADump(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t start_s,
+                   const SimulatedCluster::Read& read, const SimulatedCluster::GroupsOf& groups_of,
+                   const SimulatedClusterOptions& options,
+                   const std::function<void(const SimulatedGap&)>& Print) {
+  SimulatedInput input(snapshot, groups, start_s, read);
+  auto cluster = SimulatedCluster::Make(input.AsRead(), groups_of, options);
+  for (const SimulatedGap& gap : input.gaps()) Print(gap);
 }
 
 // simulation/simulation.h

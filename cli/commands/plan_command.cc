@@ -88,11 +88,7 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
   });
   const std::string group = kInputGroup;
   AddNodeGroupsFlag(command, app);
-  app.add_option("--prices", command.prices,
-                 "What nodes cost an hour, as YAML or CSV (docs/better-plans.md)")
-      ->check(values::File())
-      ->type_name("FILE")
-      ->group(group);
+  AddPriceFlags(command.prices, command.price_rules, group, app);
   app.add_option(
          "--nodes", command.nodes,
          "Smallest and largest size of a node group, over what --node-groups says of it, as "
@@ -124,7 +120,8 @@ CLI::Validator PlanFormatChoice() {
 void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
   app.add_option("-o,--output", command.output,
-                 "table, wide, json, yaml, csv (a row a node), name or markdown")
+                 "table, wide, json, yaml, csv (a row a node), name, markdown, sh (a script that "
+                 "carries the plan out) or patch (commands that annotate the pods)")
       ->check(PlanFormatChoice())
       ->type_name("FORMAT")
       ->capture_default_str()
@@ -343,8 +340,8 @@ PlanQuery PlanCommand::Query() const {
   query.planner = asked.scale_down.planner;
   query.order = asked.candidate_order;
   query.max_scale_down_parallelism = ScaleDownLimit();
-  // Names are carried out.
-  if (query.stable && output == "name") query.stable->verify_every = 1;
+  // The user acts upon the answer.
+  if (query.stable && IsCarriedOut(output)) query.stable->verify_every = 1;
   return query;
 }
 
@@ -352,11 +349,17 @@ absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& 
   PlanQuery query = Query();
   query.groups = rules;
   query.now_s = now_s;
-  if (prices.empty()) return query;
-  absl::StatusOr<PriceList> list = ReadPriceFile(prices);
+  absl::StatusOr<std::optional<PriceList>> list = ReadPriceFlags();
   if (!list.ok()) return list.status();
   query.prices = *std::move(list);
   return query;
+}
+
+absl::StatusOr<std::optional<PriceList>> PlanCommand::ReadPriceFlags() const {
+  if (prices.empty()) return std::nullopt;
+  absl::StatusOr<PriceList> list = ReadPrices(prices, ParsePriceRules(price_rules));
+  if (!list.ok()) return list.status();
+  return std::optional(*std::move(list));
 }
 
 std::optional<double> PlanCommand::SecondsLeft(Clock::time_point start) const {
@@ -376,8 +379,8 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
       rules, of_flags, now.empty() ? std::nullopt : ParseRfc3339(now), clock.count(), cluster);
   if (!now_s.ok()) return now_s;
   if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return s;
-  // The user acts upon names and rounds.
-  const bool shown = output != "name" && over_time.state.empty();
+  // The user acts upon names, scripts and rounds.
+  const bool shown = !IsCarriedOut(output) && over_time.state.empty();
   absl::Status possible =
       shown ? CheckWhole(cluster.warnings, options.load.allow_incomplete)
             : CheckMayBeCarriedOut(cluster.warnings, options.load.allow_incomplete);
@@ -392,7 +395,9 @@ std::vector<UsedFile> PlanCommand::Files() const {
     files.push_back({"--watch-file", file, FileUse::kRead});
   }
   files.push_back({"--node-groups", node_groups, FileUse::kRead});
-  files.push_back({"--prices", prices, FileUse::kRead});
+  for (const std::string& name : prices) {
+    if (name != kBuiltinPrices) files.push_back({"--prices", name, FileUse::kRead});
+  }
   files.push_back({"--what-if", what_if, FileUse::kRead});
   files.push_back(report.File());
   files.push_back({"--events", over_time.events, FileUse::kRead});
@@ -419,7 +424,9 @@ std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
 }
 
 bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
-  if (explain.empty() || (output != "csv" && output != "name" && output != "markdown")) return true;
+  if (explain.empty() || (output != "csv" && output != "markdown" && !IsCarriedOut(output))) {
+    return true;
+  }
   PrintMessage(
       "--explain: -o " + output + " is not a format of explanations; expected table, json or yaml",
       err, "ebb plan");

@@ -28,6 +28,7 @@
 #include "cli/flags/watch_flags.h"
 #include "cli/print/progress.h"
 #include "groups/groups.h"
+#include "groups/prices.h"
 #include "options/round_options.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
@@ -47,8 +48,9 @@ namespace ebb {
 struct PlanCommand {
   std::vector<std::string> inputs;
   std::string node_groups;
-  std::string prices;              // A file; empty: no prices.
-  std::vector<std::string> nodes;  // MIN:MAX:NAME, as the autoscaler's --nodes.
+  std::vector<std::string> prices;       // A file, "builtin", or both; empty: no prices.
+  std::vector<std::string> price_rules;  // "spot=0.35", "discount=0.2".
+  std::vector<std::string> nodes;        // MIN:MAX:NAME, as the autoscaler's --nodes.
   std::string output = "table";
   std::vector<std::string> explain;
   bool counterfactual = false;
@@ -119,6 +121,8 @@ struct PlanCommand {
   // Returns false and prints an error if --objective, --prices and --move-cost contradict each
   // other, or --fail-if is not about figures of the answer.
   bool CostFlagsFit(std::ostream& err) const;
+  // The prices that --prices and --price-rule give; nullopt: none.
+  [[nodiscard]] absl::StatusOr<std::optional<PriceList>> ReadPriceFlags() const;
   // The groups and sizes that --node-groups and --nodes give.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
   // A plan, with the question it answers.  The cluster must outlive it.

@@ -59,7 +59,8 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   const QueryFlags& questions = command.questions;
   of_command(questions.optimize, "optimize", "true");
   of_command(questions.ForCost(), "objective", "cost");
-  of_command(!command.prices.empty(), "prices", command.prices);
+  for (const std::string& each : command.prices) of_command(true, "prices", each);
+  for (const std::string& each : command.price_rules) of_command(true, "price-rule", each);
   of_command(questions.trials > 0, "trials", fmt::to_string(questions.trials));
   if (questions.trial.robust) {
     of_command(true, "robust", fmt::to_string(*questions.trial.robust));

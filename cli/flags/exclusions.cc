@@ -16,7 +16,9 @@ constexpr std::string_view kAlone = "each change is tried with a plain plan, wit
 constexpr std::string_view kNoFigures =
     "explanations and comparisons do not show figures of the whole plan";
 constexpr std::string_view kOwnCluster = "a simulation generates its own cluster";
-constexpr std::string_view kReadsNothing = "a simulation reads no dump";
+constexpr std::string_view kReadsNothing = "a simulation of a generated cluster reads no dump";
+constexpr std::string_view kOwnRules =
+    "a simulation follows the newest kubelet, and kubelets reject pods of another system";
 constexpr std::string_view kDaemonsRounds = "the daemon makes the rounds, and does not search";
 constexpr std::string_view kDumpStays = "a dump is read once, and ebb cannot act on it";
 constexpr std::string_view kInRequests = "each request on standard input has these itself";
@@ -78,11 +80,11 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--team-label", "--server", kNoRequests},
     {"blockers", "--team-label", "--server", kNoRequests},
     {"blockers", "--server", "--watch-file", kOneSource},
+    {"blockers", "--server", "--usage", "usage is compared with a dump; a daemon takes none"},
     {"frontier", "--server", "--watch-file", kOneSource},
     {"filter", "--server", "--watch-file", kOneSource},
     {"plan", "--explain", "--bound", kNoFigures},
     {"plan", "--what-if", "--bound", kNoFigures},
-    {"run", "--simulate", "--input", kOwnCluster},
     {"run", "--simulate", "--server", kOwnCluster},
     {"run", "--simulate", "--socket", kOwnCluster},
     {"run", "--simulate", "--actuator", "a simulation carries out its deletions itself"},
@@ -91,12 +93,9 @@ constexpr Exclusion kExclusions[] = {
     {"run", "--simulate", "--usage", "usage of pods is read from a real cluster"},
     {"run", "--simulate", "--log", "a simulation prints its result at the end, and no rounds"},
     {"run", "--simulate", "--grace", "a simulation ends after its last hour, not at a signal"},
-    {"run", "--simulate", "--strict", kReadsNothing},
-    {"run", "--simulate", "--assume-complete", kReadsNothing},
-    {"run", "--simulate", "--allow-incomplete", kReadsNothing},
-    {"run", "--simulate", "--match-os", kReadsNothing},
-    {"run", "--simulate", "--kubernetes-version", kReadsNothing},
-    {"run", "--simulate", "--max-input-bytes", kReadsNothing},
+    {"run", "--simulate", "--match-os", kOwnRules},
+    {"run", "--simulate", "--kubernetes-version", kOwnRules},
+    {"run", "--input", "--kind", "the cluster is that of the dump"},
     {"run", "--server", "--socket", "with --socket ebb is the daemon itself"},
     {"run", "--input", "--server", kDumpStays},
     {"run", "--input", "--socket", kDumpStays},
@@ -136,6 +135,11 @@ std::vector<Need> MakeNeeds() {
       {{"plan"}, "--max-evictions", "", {"--optimize"}, kSearchFlag},
       {{"plan"}, "--move-cost", "", {"--objective"}, "it is weighed against what nodes cost"},
       {{"plan"}, "--move-cost", "", {"--prices"}, "it is weighed against what nodes cost"},
+      {{"plan", "blockers", "frontier"},
+       "--price-rule",
+       "",
+       {"--prices"},
+       "it changes these prices"},
       {{"plan"}, "--nominated-share", "", {"--trials", "--robust"}, kTrialsFlag},
       {{"plan"}, "--seed", "", {"--optimize", "--trials", "--robust"}, "it seeds these"},
       {{"plan"}, "--trials", "--explain", {"--robust"}, kNoFigures},
@@ -160,10 +164,16 @@ std::vector<Need> MakeNeeds() {
       {questions, "--wait", "", {"--server"}, kDaemonFlag},
       {questions, "--max-age", "", {"--server"}, kDaemonFlag},
       {questions, "--max-input-bytes", "", {"INPUT"}, "it limits what is read from INPUT"},
+      {{"blockers"}, "--usage-percentile", "", {"--usage"}, "it is a setting for usage"},
       {{"run"}, "--kind", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--hours", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--faults", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--churn", "", {"--simulate"}, kSimulationFlag},
+      {{"run"}, "--load", "", {"--simulate"}, kSimulationFlag},
+      {{"run"}, "--strict", "--simulate", {"--input"}, kReadsNothing},
+      {{"run"}, "--assume-complete", "--simulate", {"--input"}, kReadsNothing},
+      {{"run"}, "--allow-incomplete", "--simulate", {"--input"}, kReadsNothing},
+      {{"run"}, "--max-input-bytes", "--simulate", {"--input"}, kReadsNothing},
       {{"run"}, "--report", "", {"--simulate"}, "the page is about a simulation"},
       {{"run"}, "--output", "", {"--simulate"}, "a simulation alone has a result to print"},
       {{"run"}, "--seed", "", {"--simulate", "--optimize"}, "it seeds these"},

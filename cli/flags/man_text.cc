@@ -151,6 +151,19 @@ constexpr ManText kTexts[] = {
      "alone and why the other keeps them, how many pods move, and, where both were made with "
      "--prices, what is saved.",
      {}},
+    {"ebb prices",
+     "Prints what machines cost, or makes a file of prices, for the --prices of ebb plan, ebb "
+     "blockers and ebb frontier.",
+     {}},
+    {"ebb prices list",
+     "Prints the prices that are built in, or those of --prices: approximate list prices of common "
+     "machine types of AWS, Azure and GCP, with their date. With machine types as arguments it "
+     "prints what each costs.",
+     {}},
+    {"ebb prices update",
+     "Reads the price files that clouds publish, and writes one file of prices. It reads files "
+     "alone and asks no cloud.",
+     {}},
     {"ebb serve",
      "Holds clusters as they change and answers over a Unix socket, to any client of gRPC: plans, "
      "explanations, filters, rounds. Only the user that it runs as, root and those that "

@@ -89,7 +89,7 @@ void PrintWaves(const PlanContext& context, size_t columns, size_t rows_max, std
   }
   out << "The waves assume:\n";
   for (const std::string& text : WaveAssumptions(waves)) {
-    out << "- " << Wrapped(text, columns, 2) << "\n";
+    out << Wrapped("- " + text, columns, 2) << "\n";
   }
 }
 

@@ -98,6 +98,13 @@ int ExitCodeOf(const PlanCommand& command, const RoundResult& result, std::ostre
 }  // namespace
 
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.output == "sh" || command.output == "patch") {
+    PrintMessage("--state: -o " + command.output +
+                     " is not a format of rounds; expected table, wide, json, yaml, csv or name",
+                 err, "ebb plan");
+    err << "See `ebb plan --help`.\n";
+    return 2;
+  }
   const RoundFlags& flags = command.over_time;
   command.PrintFlagRemarks(err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);

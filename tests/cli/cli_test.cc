@@ -317,7 +317,7 @@ TEST_F(CliTest, UsageErrorsExitWithTwoAndSuggestACorrection) {
        "unknown flag --scale-down-utilisation-threshold; did you mean "
        "--scale-down-utilization-threshold?"},
       {{"plan", "x", "-o", "xml"},
-       "--output: \"xml\" is not one of csv, json, markdown, name, table"},
+       "--output: \"xml\" is not one of csv, json, markdown, name, patch, sh, table"},
       {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
       {{"gen", "huge"},
