@@ -20,6 +20,7 @@
 #include "cli/commands/plan_command.h"
 #include "cli/commands/serve_command.h"
 #include "cli/commands/snapshot_commands.h"
+#include "cli/commands/top_command.h"
 #include "cli/commands/version_command.h"
 #include "cli/policies/policy_command.h"
 #include "cli/rounds/round_command.h"
@@ -49,9 +50,11 @@ struct CommandLine {
   FilterCommand filter;
   GenCommand gen;
   ImportCommand import;
+  ScrubCommand scrub;
   DumpCommand dump;
   ReplayCommand replay;
   StateCommand state;
+  TopCommand top;
   PolicyCommand policy;
   ServeCommand serve;
   RunCommand run;
