@@ -63,6 +63,7 @@ class Terminal:
         os.close(self.master)
         os.close(self.slave)
         self.child.stderr.close()
+        self.child.wait()
         return self.child.returncode, self.bytes.decode(errors="replace"), after == self.before
 
 
@@ -119,7 +120,7 @@ class TopTest(unittest.TestCase):
             terminal.press("j")
             below = terminal.read_until(lambda frame: frame not in (first, nodes))
             for frame in (first, nodes, below):
-                lines = frame.split("\r\n")
+                lines = [line.rstrip("\r") for line in frame.split("\n")]
                 self.assertLessEqual(len(lines), rows)
                 self.assertLessEqual(max(map(len, lines)), columns, frame)
             terminal.press("q")
