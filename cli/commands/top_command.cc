@@ -26,7 +26,6 @@
 #include "cli/print/fail.h"
 #include "cli/print/terminal.h"
 #include "cli/print/top_frame.h"
-#include "cli/remote.h"
 #include "platform/clock.h"
 #include "snapshot/formats/json_text.h"
 
@@ -116,8 +115,14 @@ Size SizeOfTerminal() {
 // Asks for plans and shows them.
 class Top {
  public:
-  Top(const TopCommand& command, std::ostream& out, std::ostream& err)
-      : command_(command), out_(out), err_(err), plan_(command.plan), nodes_(command.nodes) {
+  Top(const TopCommand& command, const TopCommand::AskServer& ask_server, std::ostream& out,
+      std::ostream& err)
+      : command_(command),
+        ask_server_(ask_server),
+        out_(out),
+        err_(err),
+        plan_(command.plan),
+        nodes_(command.nodes) {
     plan_.output = "json";
     if (plan_.inputs.empty() && !plan_.at_server.active()) live_.emplace();
   }
@@ -152,7 +157,7 @@ class Top {
     read_ = TimesOfInputs();
     std::ostringstream plan;
     const int code =
-        plan_.at_server.active() ? PlanAtServer(plan_, plan, said) : plan_.Run(plan, said);
+        plan_.at_server.active() ? ask_server_(plan_, plan, said) : plan_.Run(plan, said);
     if (code != 0) return code;
     frame_.emplace(nlohmann::ordered_json::parse(plan.str()));
     return 0;
@@ -245,6 +250,7 @@ class Top {
   }
 
   const TopCommand& command_;
+  const TopCommand::AskServer& ask_server_;
   std::ostream& out_;
   std::ostream& err_;
   PlanCommand plan_;
@@ -294,8 +300,8 @@ void TopCommand::AddTo(CLI::App& app) {
   TakeLastOfEach(app);
 }
 
-int TopCommand::Run(std::ostream& out, std::ostream& err) const {
-  return Top(*this, out, err).Run();
+int TopCommand::Run(const AskServer& ask_server, std::ostream& out, std::ostream& err) const {
+  return Top(*this, ask_server, out, err).Run();
 }
 
 }  // namespace ebb

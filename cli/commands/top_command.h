@@ -10,6 +10,7 @@
 #ifndef EBB_CLI_COMMANDS_TOP_COMMAND_H_
 #define EBB_CLI_COMMANDS_TOP_COMMAND_H_
 
+#include <functional>
 #include <iosfwd>
 #include <string>
 
@@ -30,8 +31,11 @@ struct TopCommand {
   bool once = false;
 
   void AddTo(CLI::App& app);
+  // Asks a daemon for a plan and prints it: PlanAtServer (cli/remote.h).
+  using AskServer =
+      std::function<int(const PlanCommand& plan, std::ostream& out, std::ostream& err)>;
   // Returns the exit code: 0, or that of `ebb plan` or `ebb dump` if the first frame fails.
-  int Run(std::ostream& out, std::ostream& err) const;
+  int Run(const AskServer& ask_server, std::ostream& out, std::ostream& err) const;
 };
 
 }  // namespace ebb

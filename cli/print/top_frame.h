@@ -1,8 +1,5 @@
 // One frame of `ebb top`: a plan by group of nodes, with bars of what pods request.
 //
-//   TopFrame frame(plan);                       // What `ebb plan -o json` prints.
-//   for (const std::string& line : frame.Lines({.columns = 80, .nodes = true})) ...
-//
 // No line is wider than `columns`, and no name of the cluster can move the cursor.
 // Threads: pure.
 

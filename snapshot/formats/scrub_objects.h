@@ -1,9 +1,8 @@
 // Scrubber replaces the texts of a cluster by pseudonyms, so that its snapshot may be shown to
 // others and still answers the same questions with the same counts.
 //
-//   Scrubber scrubber(key);
-//   read(input, scrubber.Collecting());        // All objects.
-//   read(input, scrubber.Writing(output));     // The same objects, in the same order.
+// The cluster is read twice: all objects go to Collecting(), then the same objects in the same
+// order to Writing(), which hands them on.
 //
 // Kept as they are: amounts, times, priorities, ports; Kubernetes' own words (kinds of known API
 // groups, phases, operators, effects, conditions); keys of labels, taints, resources and drivers
