@@ -326,6 +326,8 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   }
   if (command == "gen") return line.gen.Run(out, err);
   if (command == "import") return line.import.Run(out, err);
+  if (command == "top") return line.top.Run(PlanAtServer, out, err);
+  if (command == "scrub") return line.scrub.Run(out, err);
   if (command == "dump") return line.dump.Run(out, err);
   if (command == "replay") return line.replay.Run(out, err);
   if (command == "state") return line.state.Run(out, err);

@@ -93,6 +93,11 @@ void SetAllExamples(CLI::App& app) {
                 "AWS's offer file, one region of it"},
                {"ebb prices update --from page1.json --from page2.json -o prices.yaml",
                 "pages of Azure's or GCP's prices"}});
+  SetExamples(command("top"),
+              {{"ebb top all.json", "a dump, on a terminal until q"},
+               {"ebb top all.json --show-nodes --once", "one frame with each node"},
+               {"ebb top --server unix:/run/ebb/ebb.sock", "the cluster of a daemon"},
+               {"ebb top --context prod --interval 1m", "the cluster of a kubeconfig"}});
   SetExamples(command("filter"),
               {{"ebb filter all.json --pod shop/web-1", "which nodes take this pod"},
                {"ebb filter all.json --pod shop/web-1 --node node-1", "what each filter says"},
@@ -105,6 +110,9 @@ void SetAllExamples(CLI::App& app) {
               {{"ebb import nodes.yaml pods.json.gz -o all.pb", "several dumps as one, small"},
                {"ebb import dump/ -o all.json", "a folder of dumps as one JSON list"},
                {"ebb import openb --nodes nodes.csv --pods pods.csv -o openb.pb", "a trace"}});
+  SetExamples(command("scrub"),
+              {{"ebb scrub all.json -o shown.json", "the same plans, without names"},
+               {"ebb scrub all.json --key secret -o shown.pb", "the same pseudonyms each time"}});
   SetExamples(*command("import").get_subcommand("openb"),
               {{"ebb import openb --nodes nodes.csv --pods pods.csv -o openb.pb",
                 "the cluster of the trace, half of its pods ended"}});
@@ -221,10 +229,13 @@ CommandLine::CommandLine()
       "report", "Write one page for a browser with all answers about a cluster"));
   compare.AddTo(*app->add_subcommand("compare", "Tell in what two plans differ"));
   prices.AddTo(*app->add_subcommand("prices", "Tell what machines cost, or make a file of prices"));
+  top.AddTo(*app->add_subcommand("top", "Show what goes, by group of nodes, as it changes"));
   filter.AddTo(
       *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));
   gen.AddTo(*app->add_subcommand("gen", "Make a cluster to try things out"));
   import.AddTo(*app->add_subcommand("import", "Turn dumps into one snapshot file"));
+  scrub.AddTo(*app->add_subcommand(
+      "scrub", "Replace the names of a dump by pseudonyms, so that it may be shown"));
   dump.AddTo(*app->add_subcommand("dump", "Fetch with kubectl all that a plan needs, as one file"));
   replay.AddTo(
       *app->add_subcommand("replay", "Run recorded rounds again and compare every decision"));

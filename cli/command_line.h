@@ -22,6 +22,7 @@
 #include "cli/commands/report_command.h"
 #include "cli/commands/serve_command.h"
 #include "cli/commands/snapshot_commands.h"
+#include "cli/commands/top_command.h"
 #include "cli/commands/version_command.h"
 #include "cli/policies/policy_command.h"
 #include "cli/rounds/round_command.h"
@@ -53,9 +54,11 @@ struct CommandLine {
   FilterCommand filter;
   GenCommand gen;
   ImportCommand import;
+  ScrubCommand scrub;
   DumpCommand dump;
   ReplayCommand replay;
   StateCommand state;
+  TopCommand top;
   PolicyCommand policy;
   ServeCommand serve;
   RunCommand run;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -21,8 +22,10 @@
 #include "cli/print/table.h"
 #include "platform/file_identity.h"
 #include "platform/output_file.h"
+#include "platform/settings_file.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/read_input.h"
+#include "snapshot/formats/scrub_objects.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/import/completeness.h"
 
@@ -244,6 +247,111 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
   };
   const absl::Status status = LoadNewest(census, [&] { return WriteSnapshot(output, out, fill); });
   progress.Done();
+  return Report(status, made, output, err);
+}
+
+namespace {
+
+absl::StatusOr<std::string> ScrubKey(const std::string& file) {
+  if (file.empty()) {
+    std::random_device random;
+    std::string key;
+    for (int i = 0; i < 8; ++i) {
+      const uint32_t word = random();
+      key.append(reinterpret_cast<const char*>(&word), sizeof word);
+    }
+    return key;
+  }
+  absl::StatusOr<std::string> key = ReadWholeFile(file);
+  if (key.ok() && key->size() < Scrubber::kKeyBytesMin) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": is too short for a key; expected at least ", Scrubber::kKeyBytesMin,
+                     " bytes that nobody can guess, as `head -c 32 /dev/urandom` prints"));
+  }
+  return key;
+}
+
+// Lists what the reader of the snapshot sees as it was.
+void PrintScrubbed(const Scrubber::Report& report, std::ostream& err) {
+  PrintMessage(fmt::format("{} became pseudonyms: all names, namespaces, UIDs, ids, images, other "
+                           "keys, and values of labels and taints",
+                           Count(report.pseudonyms, "text", "texts")),
+               err);
+  PrintMessage("kept as they are: amounts, times, priorities, ports and counts", err);
+  for (const auto& [category, texts] : report.kept) {
+    std::string list;
+    for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + Printable(text);
+    PrintMessage(fmt::format("kept {}: {}", category, list), err);
+  }
+  std::string dropped;
+  for (const auto& [key, objects] : report.dropped) {
+    dropped +=
+        fmt::format("{}{} ({})", dropped.empty() ? "" : ", ", Printable(key), WithCommas(objects));
+  }
+  if (!dropped.empty()) PrintMessage("dropped annotations (of so many objects): " + dropped, err);
+  PrintMessage("dropped what no rule reads: environments, commands, messages, other fields", err);
+}
+
+}  // namespace
+
+void ScrubCommand::AddTo(CLI::App& app) {
+  app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`")
+      ->required()
+      ->check(values::File());
+  app.add_option("-o,--output", output, "File: .pb, .json or .yaml (default: JSON on stdout)")
+      ->check(values::File())
+      ->type_name("FILE");
+  app.add_option(
+         "--key", key,
+         "A secret of at least 16 bytes: the same key makes the same pseudonyms of the same "
+         "input (default: a random key, which is forgotten)")
+      ->check(values::File())
+      ->type_name("FILE");
+  AddLimitFlags(limits, app, "Input");
+}
+
+int ScrubCommand::Run(std::ostream& out, std::ostream& err) const {
+  std::vector<UsedFile> files;
+  for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
+  files.push_back({"--key", key, FileUse::kRead});
+  files.push_back({"--output", output, FileUse::kWrite});
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  const absl::StatusOr<std::string> secret = ScrubKey(key);
+  if (!secret.ok()) return Fail(secret.status(), err);
+  Progress progress;
+  progress.Say("reading");
+  // The input is read once, since it may be a pipe; the two passes read its snapshot.
+  InputCensus census;
+  std::string snapshot;
+  ImportStats stats;
+  absl::Status read = LoadNewest(census, [&] {
+    snapshot.clear();
+    stats = {};
+    BinarySnapshotWriter writer([&snapshot](std::string_view bytes) {
+      snapshot += bytes;
+      return absl::OkStatus();
+    });
+    absl::Status status = census.Read(inputs, writer, stats, Parallelism::One(), limits);
+    return status.ok() ? writer.Finish() : status;
+  });
+  if (read.ok()) read = CheckAllFilesRead(stats);
+  Scrubber scrubber(*secret);
+  const auto pass = [&snapshot](ObjectSink& sink) {
+    ImportStats unused;
+    return ReadBinarySnapshot("the snapshot", snapshot, sink, unused);
+  };
+  progress.Say("scrubbing");
+  if (read.ok()) read = pass(scrubber.Collecting());
+  if (!read.ok()) return progress.Done(), Fail(read, err);
+  std::string made;
+  const absl::Status status = WriteSnapshot(output, out, [&](ObjectSink& sink) {
+    CountingSink counting(sink);
+    absl::Status s = pass(scrubber.Writing(counting));
+    made = counting.Text();
+    return s;
+  });
+  progress.Done();
+  if (status.ok()) PrintScrubbed(scrubber.report(), err);
   return Report(status, made, output, err);
 }
 

@@ -2,6 +2,7 @@
 //
 //   ebb gen KIND --nodes N --seed S [-o FILE]
 //   ebb import INPUT... -o FILE
+//   ebb scrub INPUT... [--key FILE] [-o FILE]
 //   ebb import openb --nodes F --pods F [--ended-share 0.5 --seed S] -o FILE
 //
 // The file's name decides its format: .pb is ebb's own (binary_snapshot.h), .yaml or .yml is YAML
@@ -40,6 +41,18 @@ struct ImportCommand {
   InputLimits limits;
   OpenbOptions openb;
   CLI::App* openb_app = nullptr;
+
+  void AddTo(CLI::App& app);
+  int Run(std::ostream& out, std::ostream& err) const;
+};
+
+// `ebb scrub`: the input with pseudonyms (scrub_objects.h).  Lists on standard error what it kept
+// as it is, and what it dropped.
+struct ScrubCommand {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string key;  // A file; empty: a random key, which is not kept.
+  InputLimits limits;
 
   void AddTo(CLI::App& app);
   int Run(std::ostream& out, std::ostream& err) const;

@@ -76,6 +76,16 @@ constexpr ManText kTexts[] = {
      "at is kept, the rest is not: an imported file is no backup. The plan is the same from "
      "either.",
      {}},
+    {"ebb scrub",
+     "Writes a snapshot in which every name is a pseudonym, so that it may be shown. Equal texts "
+     "stay equal and sort as before, so selectors match and the plan is the same. Standard error "
+     "lists all texts that are kept as they are.",
+     {}},
+    {"ebb top",
+     "Shows a plan by group of nodes, with bars of what pods request of cpu and memory, and with "
+     "--prices what it costs. On a terminal a new frame comes whenever the cluster has changed, "
+     "until q is pressed; n shows each node. Elsewhere one frame is printed.",
+     {}},
     {"ebb import openb",
      "Makes a cluster from a published trace of a production GPU cluster. The trace does not say "
      "where "

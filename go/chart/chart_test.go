@@ -3,6 +3,8 @@
 package chart
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -123,7 +125,9 @@ func TestUnknownValuesAreRejected(t *testing.T) {
 		"feedOnly: false\nstate: {size: 1Gi}":     "set replicas to 1",
 		"feedOnly: false\nreplicas: 1\nstate: {size: 1Gi, existingClaim: c}": "both set",
 		"feedOnly: false\nreplicas: 1\nstate: {storageClassName: fast}":      "set size too",
-		"state: {size: 1Gi}": "set feedOnly to false",
+		"state: {size: 1Gi}":                  "set feedOnly to false",
+		"metrics: {alerts: true}":             "need metrics.enabled",
+		"metrics: {enabled: true, rules: []}": "rules",
 	} {
 		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, without %q", values, err, why)
@@ -182,6 +186,65 @@ func TestTheNotesSayWhichStateANewPodLoses(t *testing.T) {
 			if !strings.Contains(texts["NOTES.txt"], words) {
 				t.Errorf("%q: the notes lack %q:\n%s", values, words, texts["NOTES.txt"])
 			}
+		}
+	}
+}
+
+// Metrics, monitors, rules and the dashboard are off by default, and whole where they are on.
+func TestMonitoringIsOffByDefault(t *testing.T) {
+	texts, err := render(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.TrimSpace(texts["monitoring.yaml"]) != "" || strings.Contains(texts["deployment.yaml"], "metrics") {
+		t.Errorf("not off:\n%s", texts["monitoring.yaml"])
+	}
+	texts, err = render(t, "feedOnly: false\nmetrics: {enabled: true, podMonitor: true, alerts: true, dashboard: true, labels: {release: p}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := objects(t, texts["monitoring.yaml"])
+	var rules struct {
+		Metadata struct{ Labels map[string]string }
+		Spec     struct {
+			Groups []struct {
+				Rules []struct{ Alert, Expr string }
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(found["PrometheusRule/ebb"]), &rules); err != nil {
+		t.Fatal(err)
+	}
+	if rules.Metadata.Labels["release"] != "p" || len(rules.Spec.Groups) != 1 || len(rules.Spec.Groups[0].Rules) < 5 {
+		t.Errorf("%+v", rules)
+	}
+	if !strings.Contains(found["PrometheusRule/ebb"], "{{ $labels.session }}") {
+		t.Error("Helm has taken the templates of Prometheus for its own")
+	}
+	var dashboard corev1.ConfigMap
+	if err := yaml.UnmarshalStrict([]byte(found["ConfigMap/ebb-dashboard"]), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	var panels struct{ Panels []any }
+	if err := json.Unmarshal([]byte(dashboard.Data["ebb.json"]), &panels); err != nil || len(panels.Panels) < 10 {
+		t.Errorf("%v, %d panels", err, len(panels.Panels))
+	}
+	// The ports of the monitor are those of the containers.
+	ports := map[string]int32{}
+	for _, container := range deployment(t, "feedOnly: false\nmetrics: {enabled: true}").Spec.Template.Spec.Containers {
+		for _, port := range container.Ports {
+			ports[port.Name] = port.ContainerPort
+			if !strings.Contains(strings.Join(container.Args, " "), fmt.Sprint("--metrics-address=0.0.0.0:", port.ContainerPort)) {
+				t.Errorf("%s does not listen on %d", container.Name, port.ContainerPort)
+			}
+		}
+	}
+	if ports["metrics"] != 8085 || ports["loop-metrics"] != 8086 {
+		t.Errorf("%v", ports)
+	}
+	for _, port := range []string{"port: metrics", "port: loop-metrics"} {
+		if !strings.Contains(found["PodMonitor/ebb"], port) {
+			t.Errorf("%q is not scraped", port)
 		}
 	}
 }
