@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -18,6 +19,7 @@
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
+#include "planning/live_cluster.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/object_batch.h"
@@ -175,6 +177,22 @@ void LoadFile(benchmark::State& state, const std::string& workload, bool binary)
   }
 }
 
+// As LoadFile(), into a cluster that can change: what a session loads for the first change of a
+// dump.
+void LoadLive(benchmark::State& state, const std::string& workload, bool binary) {
+  const WorkloadFile file(workload, binary);
+  if (!file.written()) return state.SkipWithError("cannot be written to a file");
+  const std::vector<std::string> inputs = {file.path()};
+  const LoadOptions options{.allow_incomplete = true};
+  for (auto _ : state) {
+    absl::StatusOr<std::unique_ptr<LiveCluster>> cluster = LiveCluster::FromInputs(inputs, options);
+    if (!cluster.ok()) return state.SkipWithError(cluster.status().ToString().c_str());
+    state.PauseTiming();
+    cluster->reset();
+    state.ResumeTiming();
+  }
+}
+
 // Pods as client-go marshals them, made from one pod of go/wire; they differ only in their names.
 std::vector<std::string> Pods(const std::string& fixture) {
   constexpr size_t kPods = 10'000;
@@ -230,11 +248,14 @@ void RegisterImportRows() {
   }
   for (const std::string workload : {"company:5000", "mixed:5000", "uniform:5000"}) {
     for (const bool binary : {false, true}) {
-      const std::string name = "BM_Import_Load/" + workload + (binary ? "/pb" : "/json");
-      benchmark::RegisterBenchmark(
-          name.c_str(), [=](benchmark::State& state) { LoadFile(state, workload, binary); })
-          ->Unit(benchmark::kMillisecond)
-          ->UseRealTime();
+      for (const auto& [kind, load] :
+           {std::pair("BM_Import_Load/", &LoadFile), std::pair("BM_Import_LoadLive/", &LoadLive)}) {
+        const std::string name = kind + workload + (binary ? "/pb" : "/json");
+        benchmark::RegisterBenchmark(
+            name.c_str(), [=](benchmark::State& state) { load(state, workload, binary); })
+            ->Unit(benchmark::kMillisecond)
+            ->UseRealTime();
+      }
     }
   }
   struct Row {

@@ -314,6 +314,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
     return line.frontier.plan.at_server.active() ? FrontierAtServer(line.frontier, out, err)
                                                  : line.frontier.Run(out, err);
   }
+  if (command == "report") return line.report.Run(out, err);
   if (command == "compare") return line.compare.Run(out, err);
   if (command == "blockers") {
     return line.blockers.plan.at_server.active() ? BlockersAtServer(line.blockers, out, err)
@@ -331,6 +332,10 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   if (command == "replay") return line.replay.Run(out, err);
   if (command == "state") return line.state.Run(out, err);
   if (command == "policy") return line.policy.Run(out, err);
+  if (command == "prices") {
+    return chosen.get_name() == "list" ? line.prices.RunList(out, err)
+                                       : line.prices.RunUpdate(out, err);
+  }
   if (command == "serve") return line.serve.Run(out, err);
   if (command == "run") return line.run.Run(out, err);
   if (command == "conformance") return line.conformance.Run(out, err);

@@ -38,6 +38,8 @@ void SetAllExamples(CLI::App& app) {
       {{"ebb dump -o all.json", "the dump"},
        {"ebb plan all.json", "which nodes can go, and where their pods land"},
        {"ebb plan all.json -o name", "their names, in the order of removal, for kubectl"},
+       {"ebb plan all.json -o sh > plan.sh", "a script that carries the plan out"},
+       {"ebb plan all.json --prices builtin", "what it saves, by approximate list prices"},
        {"ebb plan all.json --explain node-1", "why this node stays or goes, pod by pod"},
        {"ebb plan all.json --explain node-1 --counterfactual", "and what would let it go"},
        {"ebb plan all.json --what-if changes.yaml", "beside the plan with changes"},
@@ -58,6 +60,11 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(command("blockers"),
               {{"ebb blockers all.json", "what keeps most nodes, each tried"},
                {"ebb blockers all.json --limit 200 -o json", "more of them, as data"}});
+  SetExamples(command("report"),
+              {{"ebb report all.json", "writes ebb-report.html; open it in a browser"},
+               {"ebb report all.json --prices prices.yaml --team-label app.example.com/team -o "
+                "shrink.html",
+                "with money, by team too"}});
   SetExamples(command("frontier"),
               {{"ebb frontier all.json", "what more evictions would bring"},
                {"ebb frontier all.json --prices prices.yaml --report frontier.html",
@@ -76,6 +83,21 @@ void SetAllExamples(CLI::App& app) {
                {"ebb top all.json --show-nodes --once", "one frame with each node"},
                {"ebb top --server unix:/run/ebb/ebb.sock", "the cluster of a daemon"},
                {"ebb top --context prod --interval 1m", "the cluster of a kubeconfig"}});
+  SetExamples(
+      command("prices"),
+      {{"ebb prices list m5.xlarge", "what ebb takes a machine type to cost"},
+       {"ebb prices update --from offers.json -o prices.yaml", "from a cloud's price file"}});
+  SetExamples(*command("prices").get_subcommand("list"),
+              {{"ebb prices list", "the built-in prices"},
+               {"ebb prices list m5.xlarge n2-standard-8 --region eu-west-1", "of two types"},
+               {"ebb prices list --prices builtin --prices prices.yaml c6i.large",
+                "with a file of prices over them"}},
+              {{0, "done"}, {1, "bad input, or a type has no price"}, {2, "wrong usage"}});
+  SetExamples(*command("prices").get_subcommand("update"),
+              {{"ebb prices update --from index.json --region us-east-1 -o prices.yaml",
+                "AWS's offer file, one region of it"},
+               {"ebb prices update --from page1.json --from page2.json -o prices.yaml",
+                "pages of Azure's or GCP's prices"}});
   SetExamples(command("filter"),
               {{"ebb filter all.json --pod shop/web-1", "which nodes take this pod"},
                {"ebb filter all.json --pod shop/web-1 --node node-1", "what each filter says"},
@@ -203,8 +225,11 @@ CommandLine::CommandLine()
       "blockers", "Rank what keeps nodes by how many more would go without it"));
   frontier.AddTo(
       *app->add_subcommand("frontier", "Tell the best plan for each number of pods evicted"));
+  report.AddTo(*app->add_subcommand(
+      "report", "Write one page for a browser with all answers about a cluster"));
   compare.AddTo(*app->add_subcommand("compare", "Tell in what two plans differ"));
   top.AddTo(*app->add_subcommand("top", "Show what goes, by group of nodes, as it changes"));
+  prices.AddTo(*app->add_subcommand("prices", "Tell what machines cost, or make a file of prices"));
   filter.AddTo(
       *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));
   gen.AddTo(*app->add_subcommand("gen", "Make a cluster to try things out"));

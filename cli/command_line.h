@@ -18,6 +18,8 @@
 #include "cli/commands/filter_command.h"
 #include "cli/commands/frontier_command.h"
 #include "cli/commands/plan_command.h"
+#include "cli/commands/prices_command.h"
+#include "cli/commands/report_command.h"
 #include "cli/commands/serve_command.h"
 #include "cli/commands/snapshot_commands.h"
 #include "cli/commands/top_command.h"
@@ -46,7 +48,9 @@ struct CommandLine {
   PlanCommand plan;
   BlockersCommand blockers;
   CompareCommand compare;
+  PricesCommand prices;
   FrontierCommand frontier;
+  ReportCommand report;
   FilterCommand filter;
   GenCommand gen;
   ImportCommand import;

@@ -26,6 +26,7 @@
 #include "cli/print/explain_print.h"
 #include "cli/print/fail.h"
 #include "cli/print/filter_print.h"
+#include "cli/print/page_file.h"
 #include "cli/print/plan_print.h"
 #include "cli/print/progress.h"
 #include "cli/print/terminal.h"
@@ -37,6 +38,7 @@
 #include "platform/clock.h"
 #include "platform/file_identity.h"
 #include "platform/settings_file.h"
+#include "report/plan_comparison.h"
 #include "session/session_settings.h"
 #include "session/wire_query.h"
 #include "session/wire_tables.h"
@@ -45,6 +47,7 @@
 #include "snapshot/formats/json_text.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
+#include "what_if/blockers.h"
 
 namespace ebb {
 namespace {
@@ -95,13 +98,11 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
 
 absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   if (command.prices.empty()) return absl::OkStatus();
-  absl::StatusOr<std::string> text = ReadWholeFile(command.prices);
-  if (!text.ok()) return text.status();
-  // Rejects an empty file here; the daemon would treat it as no prices.
-  const absl::StatusOr<PriceList> list = ParsePrices(command.prices, *text);
+  const absl::StatusOr<std::optional<PriceList>> list = command.ReadPriceFlags();
   if (!list.ok()) return list.status();
-  input.set_prices(*std::move(text));
-  input.set_prices_name(command.prices);
+  input.set_prices(PricesText(**list));
+  // A name that ends in .csv would stand for CSV.
+  input.set_prices_name((*list)->file.ends_with(".csv") ? "--prices" : (*list)->file);
   return absl::OkStatus();
 }
 
@@ -274,6 +275,17 @@ struct PlanAsker {
   wire::PlanInput input;
 };
 
+// Writes the page of --report about the plan that `call` asks for.  A daemon's plan does not say
+// what each pod requests.
+absl::Status WritePlanPage(const PlanCommand& command, wire::PlanCall call, PlanAsker& asker) {
+  call.set_form(wire::AS_JSON);
+  const absl::StatusOr<wire::PlanReply> reply = asker.client->Plan(call);
+  if (!reply.ok()) return reply.status();
+  absl::StatusOr<nlohmann::ordered_json> plan = ParseJson(reply->plan());
+  if (!plan.ok()) return plan.status();
+  return WritePageFile(command.report.file, {{"plan", *std::move(plan)}});
+}
+
 }  // namespace
 
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
@@ -315,6 +327,9 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   if (reply->has_stable() && (format == PlanFormat::kName || format == PlanFormat::kCsv)) {
     PrintMessage("stable plan: " + Printable(reply->stable().origin()), err);
   }
+  if (command.report.active()) {
+    if (absl::Status s = WritePlanPage(command, call, asker); !s.ok()) return Fail(s, err);
+  }
   PrintPlan(*reply, format, print, out);
   out.flush();
   if (command.stats) {
@@ -355,6 +370,11 @@ int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& 
   const std::vector<std::string> notes(reply->notes().begin(), reply->notes().end());
   PrintNotes(notes, err);
   const PlanComparison comparison = ReadComparison(reply->differences());
+  if (command.report.active()) {
+    const absl::Status written =
+        WritePageFile(command.report.file, {{"comparison", ComparisonJson(comparison)}});
+    if (!written.ok()) return Fail(written, err);
+  }
   PrintComparison(comparison, command.output, command.all_rows, out);
   out.flush();
   return GateOf(command.fail_if, comparison, command.ExitCode(comparison.after.removed > 0), err);
@@ -368,9 +388,18 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
   wire::BlockersCall call;
   *call.mutable_input() = asker.input;
   call.set_limit(static_cast<uint32_t>(command.limit));
+  call.set_sets(static_cast<uint32_t>(command.sets));
   const absl::StatusOr<wire::BlockersReply> reply = asker.Ask(&PlannerClient::Blockers, call);
   if (!reply.ok()) return Fail(reply.status(), err);
-  command.Print(ReadBlockers(*reply), ReadWarnings(*reply),
+  const Blockers blockers = ReadBlockers(*reply);
+  if (command.plan.report.active()) {
+    nlohmann::ordered_json json = BlockersJson(blockers);
+    if (reply->has_currency()) json["currency"] = reply->currency();
+    const absl::Status written =
+        WritePageFile(command.plan.report.file, {{"blockers", std::move(json)}});
+    if (!written.ok()) return Fail(written, err);
+  }
+  command.Print(blockers, /*requests=*/nullptr, ReadWarnings(*reply),
                 reply->has_currency() ? std::optional(reply->currency()) : std::nullopt, out);
   return 0;
 }

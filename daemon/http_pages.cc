@@ -17,8 +17,9 @@
 #include "base/text.h"
 #include "daemon/http_server.h"
 #include "daemon/listener.h"
-#include "daemon/page_files.h"
 #include "daemon/page_json.h"
+#include "report/html_page.h"
+#include "report/page_files.h"
 #include "snapshot/formats/json_text.h"
 
 namespace ebb {
@@ -30,7 +31,7 @@ constexpr auto kAnswerWithin = std::chrono::seconds(30);
 // Allows no script but the page's own, and nothing from other servers.
 constexpr const char* kPageHeaders =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; "
-    "style-src 'self' 'unsafe-inline'; connect-src 'self'\r\n"
+    "style-src 'self'; connect-src 'self'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cache-Control: no-store\r\n";
@@ -156,7 +157,7 @@ class HttpPages::Impl {
     if (request.at_address && !IsForAll(path) && !IsHost(request.host, host_)) {
       return Failed(absl::InvalidArgumentError("Host: is no address of this machine"));
     }
-    if (path == "/") return File(kPageHtml, "text/html; charset=utf-8");
+    if (path == "/") return File(ServedPage(), "text/html; charset=utf-8");
     if (path == "/page.js") return File(kPageJs, "text/javascript; charset=utf-8");
     if (path == "/page.css") return File(kPageCss, "text/css; charset=utf-8");
     if (path == "/healthz") return File("ok\n", "text/plain");

@@ -1,12 +1,12 @@
 #include "daemon/page_json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/rfc3339.h"
-#include "engine/plan/utilization.h"
+#include "report/page_data.h"
+#include "report/plan_json.h"
 #include "report/plan_report.h"
 #include "snapshot/formats/json_text.h"
 
@@ -19,48 +19,12 @@ bool IsSame(const std::weak_ptr<const void>& a, const std::weak_ptr<const void>&
   return !a.owner_before(b) && !b.owner_before(a);
 }
 
-Json PageNode(const PlanReport& report, NodeId node) {
-  const PlanContext& context = report.context;
-  const NodeFacts& facts = report.facts[Index(node)];
-  Json json = {{"node", context.catalog().NodeName(node)}};
-  if (const NodeGroup* group = context.groups->Find(node)) json["group"] = group->name;
-  if (!facts.zone.empty()) json["zone"] = facts.zone;
-  const auto utilization =
-      CalculateUtilization(context.cluster->snapshot, node, {}, context.request->pass.now_s);
-  if (utilization && std::isfinite(utilization->utilization)) {
-    json["utilization"] = utilization->utilization;
-  }
-  return json;
-}
-
-Json PageOf(const PlanReport& report) {
-  const PlanContext& context = report.context;
-  Json page = {{"now", FormatRfc3339(context.request->pass.now_s)},
-               {"removed", report.remove.size()},
-               {"movedPods", report.moved},
-               {"nodes", Json::array()},
-               {"warnings", Json::array()}};
-  size_t order = 0;
-  for (const PlanReport::Removal& removal : report.remove) {
-    Json& node = page["nodes"].emplace_back(PageNode(report, removal.node));
-    node["order"] = ++order;
-    node["pods"] = removal.pods.size();
-  }
-  for (const PlanReport::Kept& kept : report.keep) {
-    page["nodes"].emplace_back(PageNode(report, kept.why.node))["reason"] = kept.reason;
-  }
-  for (const InputWarning& warning : context.cluster->warnings) {
-    page["warnings"].push_back(warning.message);
-  }
-  return page;
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> PageJson(Session& session) {
   Json page;
   const auto tell = [&](const PlanReport& report) {
-    page = PageOf(report);
+    page = PageData(report, PlanJson(report));
     return absl::OkStatus();
   };
   if (absl::Status s = session.questions().WithReport(wire::PlanInput(), std::nullopt, tell);

@@ -19,6 +19,8 @@ namespace {
 constexpr std::string_view kInstanceTypeLabels[] = {"node.kubernetes.io/instance-type",
                                                     "beta.kubernetes.io/instance-type"};
 constexpr std::string_view kZoneLabels[] = {kZoneLabel, kBetaZoneLabel};
+constexpr std::string_view kRegionLabels[] = {"topology.kubernetes.io/region",
+                                              "failure-domain.beta.kubernetes.io/region"};
 constexpr std::string_view kGpuReplicasLabels[] = {
     "nvidia.com/gpu.replicas", "cloud.google.com/gke-max-shared-clients-per-gpu"};
 constexpr std::string_view kGpuStrategyLabels[] = {"nvidia.com/gpu.sharing-strategy",
@@ -44,7 +46,9 @@ struct CapacityLabel {
 };
 struct FactLabels {
   explicit FactLabels(const Symbols& symbols)
-      : instance_type(Ids(symbols, kInstanceTypeLabels)), zone(Ids(symbols, kZoneLabels)) {
+      : instance_type(Ids(symbols, kInstanceTypeLabels)),
+        zone(Ids(symbols, kZoneLabels)),
+        region(Ids(symbols, kRegionLabels)) {
     gpu_count = symbols.Find("nvidia.com/gpu.count");
     gpu_product = symbols.Find("nvidia.com/gpu.product");
     mig_strategy = symbols.Find("nvidia.com/mig.strategy");
@@ -68,6 +72,7 @@ struct FactLabels {
 
   std::vector<TextId> instance_type;
   std::vector<TextId> zone;
+  std::vector<TextId> region;
   std::vector<CapacityLabel> capacity;
   std::optional<TextId> gpu_count;
   std::optional<TextId> gpu_product;
@@ -88,6 +93,16 @@ std::string_view FirstLabelOf(const Catalog& catalog, NodeId node,
     if (const std::string_view value = LabelOf(catalog, node, label); !value.empty()) return value;
   }
   return "";
+}
+
+// "us-east-1" for "us-east-1a", "us-central1" for "us-central1-a", "eastus" for "eastus-1"; "" for
+// other zones.
+std::string_view RegionOf(std::string_view zone) {
+  if (zone.size() < 3) return "";
+  const std::string_view end = zone.substr(zone.size() - 2);
+  if (end[0] == '-') return zone.substr(0, zone.size() - 2);
+  const bool ends_as_aws = end[0] >= '0' && end[0] <= '9' && end[1] >= 'a' && end[1] <= 'z';
+  return ends_as_aws ? zone.substr(0, zone.size() - 1) : "";
 }
 
 std::string OneSpelling(std::string_view value) {
@@ -233,6 +248,8 @@ NodeFacts FactsOf(const Catalog& catalog, NodeId node, const FactLabels& labels)
   NodeFacts facts;
   facts.instance_type = FirstLabelOf(catalog, node, labels.instance_type);
   facts.zone = FirstLabelOf(catalog, node, labels.zone);
+  facts.region = FirstLabelOf(catalog, node, labels.region);
+  if (facts.region.empty()) facts.region = RegionOf(facts.zone);
   facts.capacity_type = CapacityType(catalog, node, labels.capacity);
   for (const auto& [resource, amount] : catalog.node(node).allocatable) {
     if (resource == kCpu) facts.allocatable.cpu_milli = amount;

@@ -4,6 +4,8 @@
 // Labels (the first one that a node has counts):
 //   instance type  node.kubernetes.io/instance-type, beta.kubernetes.io/instance-type
 //   zone           topology.kubernetes.io/zone, failure-domain.beta.kubernetes.io/zone
+//   region         topology.kubernetes.io/region, failure-domain.beta.kubernetes.io/region; without
+//                  a label the zone without its last letter or number: us-east-1a, eastus-1
 //   capacity type  karpenter.sh/capacity-type, eks.amazonaws.com/capacityType,
 //                  cloud.google.com/gke-spot, cloud.google.com/gke-preemptible,
 //                  cloud.google.com/gke-provisioning, kubernetes.azure.com/scalesetpriority
@@ -60,8 +62,9 @@ struct GpuSharing {
 std::string ToText(const GpuSharing& sharing);
 
 struct NodeFacts {
-  std::string_view instance_type;  // This and `zone`: empty without a label.
+  std::string_view instance_type;  // This, `zone` and `region`: empty without a label.
   std::string_view zone;
+  std::string_view region;
   // The same spelling for all clouds: "spot", "preemptible", "on-demand", "reserved",
   // "capacity-block"; any other value in lower case.
   std::string capacity_type;

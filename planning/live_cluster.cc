@@ -21,6 +21,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBudgets = "PodDisruptionBudget";
+constexpr std::string_view kKubeSystem = "kube-system";
+
+// Whether a LiveSnapshot with options `live` has the pods that LoadCluster with `load` has.
+bool TakesPodsAsLoadCluster(const LiveSnapshot::Options& live, const LoadOptions& load) {
+  const LiveSnapshot::Options as = LiveCluster::LiveOptionsOf(load);
+  return live.expendable_pods_priority_cutoff == as.expendable_pods_priority_cutoff &&
+         live.bypassed_schedulers == as.bypassed_schedulers && !live.keep_ended_pods &&
+         live.unknown_namespaces == as.unknown_namespaces && live.match_os == as.match_os &&
+         live.kubernetes_version == as.kubernetes_version;
+}
 
 // Takes every object as a change.
 class TakingSink final : public AnyObjectSink {
@@ -57,6 +67,48 @@ class TakingSink final : public AnyObjectSink {
   std::set<std::string, std::less<>> empty_kinds_;
 };
 
+// Counts the objects that it loads.
+class CountingLoader final : public ClusterLoader {
+ public:
+  using ClusterLoader::ClusterLoader;
+  absl::Status OnNode(const objects::Node& node) override {
+    ++nodes_;
+    return ClusterLoader::OnNode(node);
+  }
+  absl::Status OnPod(const objects::Pod& pod) override {
+    ++pods_;
+    return ClusterLoader::OnPod(pod);
+  }
+  absl::Status OnPods(const PodColumns& pods) override {
+    pods_ += pods.size();
+    return ClusterLoader::OnPods(pods);
+  }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
+    ++others_;
+    return ClusterLoader::OnPodDisruptionBudget(budget);
+  }
+  absl::Status OnController(const objects::Controller& controller) override {
+    ++others_;
+    return ClusterLoader::OnController(controller);
+  }
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override {
+    ++others_;
+    return ClusterLoader::OnNamespace(namespace_object);
+  }
+  absl::Status OnStorageObject(const objects::StorageObject& object) override {
+    ++others_;
+    return ClusterLoader::OnStorageObject(object);
+  }
+  [[nodiscard]] size_t nodes() const { return nodes_; }
+  [[nodiscard]] size_t pods() const { return pods_; }
+  [[nodiscard]] size_t objects() const { return nodes_ + pods_ + others_; }
+
+ private:
+  size_t nodes_ = 0;
+  size_t pods_ = 0;
+  size_t others_ = 0;
+};
+
 class NullSink final : public AnyObjectSink {
  protected:
   absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
@@ -78,7 +130,9 @@ LiveCluster::LiveCluster(const LoadOptions& options)
     : LiveCluster(options, LiveOptionsOf(options)) {}
 
 LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
-    : options_(std::move(options)), holding_(live), live_(std::move(live)) {}
+    : options_(std::move(options)),
+      holding_(live),
+      live_(std::make_unique<LiveSnapshot>(std::move(live))) {}
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
     std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
@@ -108,10 +162,18 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
                                                                    std::string_view bytes,
                                                                    const LoadOptions& options,
                                                                    const Parallelism& parallelism) {
-  return FromDump(name, bytes, options, LiveOptionsOf(options), parallelism);
+  return LoadDump(name, bytes, options, LiveOptionsOf(options), parallelism);
 }
 
-absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromUnchangedDump(
+    std::string_view name, std::string_view bytes, const LoadOptions& options,
+    LiveSnapshot::Options live, const Parallelism& parallelism) {
+  std::unique_ptr<LiveCluster> as_read = ReadAsDump(name, bytes, options, live, parallelism);
+  if (as_read != nullptr) return as_read;
+  return LoadDump(name, bytes, options, std::move(live), parallelism);
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::LoadDump(std::string_view name,
                                                                    std::string_view bytes,
                                                                    const LoadOptions& options,
                                                                    LiveSnapshot::Options live,
@@ -120,6 +182,68 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
               [&](InputCensus& census, ObjectSink& sink, ImportStats& stats) {
                 return census.Read(name, bytes, sink, stats, parallelism, options.limits);
               });
+}
+
+std::unique_ptr<LiveCluster> LiveCluster::ReadAsDump(std::string_view name, std::string_view bytes,
+                                                     const LoadOptions& options,
+                                                     const LiveSnapshot::Options& live,
+                                                     const Parallelism& parallelism) {
+  if (!TakesPodsAsLoadCluster(live, options)) return nullptr;
+  InputCensus census(options.expendable_pods_priority_cutoff);
+  if (options.allow_incomplete) census.TakePartsOfLists();
+  ImportStats stats;
+  AsRead as_read;
+  absl::StatusOr<LoadedCluster> loaded = LoadNewest(census, [&]() -> absl::StatusOr<LoadedCluster> {
+    CountingLoader loader(options);
+    stats = {};
+    absl::Status read = census.Read(name, bytes, loader, stats, parallelism, options.limits);
+    if (!read.ok()) return read;
+    as_read.nodes = loader.nodes();
+    as_read.pods = loader.pods();
+    as_read.counts.put = loader.objects();
+    return std::move(loader).Finish();
+  });
+  if (!loaded.ok()) return nullptr;
+  auto cluster = std::make_unique<LiveCluster>(options, live);
+  cluster->live_.reset();
+  cluster->as_read_ = std::move(as_read);
+  if (!cluster->CheckCensus(census, std::move(stats), *loaded).ok() ||
+      !CheckWhole(loaded->warnings, options.allow_incomplete).ok()) {
+    return nullptr;
+  }
+  AsRead& held = *cluster->as_read_;
+  held.cluster = *std::move(loaded);
+  held.name = std::string(name);
+  held.bytes = std::string(bytes);
+  held.threads = parallelism.threads();
+  held.cluster_uid = census.cluster_uid();
+  return cluster;
+}
+
+LiveSnapshot& LiveCluster::Live() {
+  if (as_read_) {
+    const AsRead as_read = *std::exchange(as_read_, std::nullopt);
+    HoldObjects(as_read);
+  }
+  return *live_;
+}
+
+// The bytes were read without an error, and the options are still the same, so there is none now.
+void LiveCluster::HoldObjects(const AsRead& as_read) {
+  const Parallelism parallelism(as_read.threads);
+  absl::StatusOr<std::unique_ptr<LiveCluster>> full =
+      LoadDump(as_read.name, as_read.bytes, options_, holding_, parallelism);
+  EBB_CHECK(full.ok());
+  live_ = std::move((*full)->live_);
+  last_check_ = std::move((*full)->last_check_);
+  budgets_known_ = (*full)->budgets_known_;
+  unevaluated_ = std::move((*full)->unevaluated_);
+  empty_kinds_ = std::move((*full)->empty_kinds_);
+}
+
+std::string_view LiveCluster::UidOfNamespace(std::string_view name) {
+  if (as_read_ && name == kKubeSystem) return as_read_->cluster_uid;
+  return Live().UidOfNamespace(name);
 }
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
@@ -132,37 +256,44 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
 }
 
 absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects older) {
-  return live_.Take(changes, older);
+  return Live().Take(changes, older);
 }
 
 void LiveCluster::SetAssumeComplete(bool assume_complete) {
   if (options_.assume_complete == assume_complete) return;
+  (void)Live();
   options_.assume_complete = assume_complete;
   last_check_.reset();
 }
 
 void LiveCluster::SetSource(InputSource source) {
-  if (std::exchange(source_, source) != source) last_check_.reset();
+  if (source_ == source) return;
+  (void)Live();
+  source_ = source;
+  last_check_.reset();
 }
 
 void LiveCluster::SetServerVersion(KubernetesVersion version) {
   server_version_ = version;
-  if (!options_.kubernetes_version) live_.SetVersion(version);
+  if (!options_.kubernetes_version) Live().SetVersion(version);
 }
 
 bool LiveCluster::PutUnevaluated(const ObjectSink::Unevaluated& object) {
+  (void)Live();
   const bool is_new = unevaluated_.Put(object);
   if (is_new) last_check_.reset();
   return is_new;
 }
 
 bool LiveCluster::EraseUnevaluated(const ObjectSink::Unevaluated& object) {
+  (void)Live();
   const bool was_there = unevaluated_.Erase(object);
   if (was_there) last_check_.reset();
   return was_there;
 }
 
 absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& read) {
+  (void)Live();
   TakingSink sink(*this);
   absl::Status status = read(sink);
   if (sink.lists_budgets() && !std::exchange(budgets_known_, true)) last_check_.reset();
@@ -172,24 +303,31 @@ absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& r
   return status;
 }
 
+void LiveCluster::ForgetLastCheck() {
+  (void)Live();
+  last_check_.reset();
+}
+
 void LiveCluster::AllKindsAreListed() {
+  (void)Live();
   SetSource(InputSource::kFeeder);
   if (!std::exchange(all_kinds_listed_, true)) last_check_.reset();
 }
 
 LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending) {
+  LiveSnapshot& live = Live();
   LoadedCluster cluster{.snapshot = std::move(snapshot),
                         .pending = std::move(pending),
-                        .newest_time = live_.NewestTime(),
+                        .newest_time = live.NewestTime(),
                         .counts = {},
                         .warnings = {},
                         .source = source_};
-  cluster.counts.ended = live_.PodsLeftOut(PodListing::kEnded);
-  cluster.counts.expendable = live_.PodsLeftOut(PodListing::kExpendable);
-  cluster.counts.on_unknown_node = live_.PodsOnUnknownNodes();
-  cluster.counts.first_unknown = live_.FirstPodOnUnknownNode();
-  cluster.counts.scheduling_recorded = live_.SchedulingRecorded();
-  const auto without_node = live_.PodsWithoutNode();
+  cluster.counts.ended = live.PodsLeftOut(PodListing::kEnded);
+  cluster.counts.expendable = live.PodsLeftOut(PodListing::kExpendable);
+  cluster.counts.on_unknown_node = live.PodsOnUnknownNodes();
+  cluster.counts.first_unknown = live.FirstPodOnUnknownNode();
+  cluster.counts.scheduling_recorded = live.SchedulingRecorded();
+  const auto without_node = live.PodsWithoutNode();
   for (size_t w = 0; w < without_node.size(); ++w) {
     cluster.counts.without_node[w] = {.pods = without_node[w].pods, .first = without_node[w].first};
   }
@@ -197,12 +335,20 @@ LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId>
 }
 
 LiveCluster::Version LiveCluster::Unchecked() {
-  LiveBranch branch = live_.Branch();
+  LiveBranch branch = Live().Branch();
   LoadedCluster cluster = LoadedAs(branch.Snapshot(), branch.Pending());
   return {.branch = std::move(branch), .cluster = std::move(cluster)};
 }
 
-LoadedCluster LiveCluster::Here() { return LoadedAs(live_.Snapshot(), live_.Pending()); }
+LoadedCluster LiveCluster::Here() {
+  if (as_read_) {
+    LoadedCluster cluster = as_read_->cluster;
+    cluster.counts.input = {};
+    cluster.warnings.clear();
+    return cluster;
+  }
+  return LoadedAs(live_->Snapshot(), live_->Pending());
+}
 
 absl::Status LiveCluster::CheckCensus(const InputCensus& census, ImportStats stats,
                                       LoadedCluster& cluster) {
@@ -213,7 +359,7 @@ absl::Status LiveCluster::CheckCensus(const InputCensus& census, ImportStats sta
     return s;
   last_check_ = {.changes = Changes(),
                  .objects = Objects(),
-                 .kinds = live_.Kinds(),
+                 .kinds = as_read_ ? 0 : live_->Kinds(),  // HoldObjects() replaces it.
                  .nodes = Nodes(),
                  .pods = Pods(),
                  .warnings = cluster.warnings,
@@ -230,7 +376,7 @@ absl::Status LiveCluster::CheckCurrent(LoadedCluster& cluster) {
   InputCensus census(options_.expendable_pods_priority_cutoff);
   NullSink nothing;
   const auto give = [&](ObjectSink& sink) {
-    const absl::Status given = live_.ExportAlike(
+    const absl::Status given = Live().ExportAlike(
         sink,
         [&](const objects::Pod& first, uint64_t pods) { return census.OnPodsLike(first, pods); });
     return given.ok() ? ExportRest(sink) : given;
@@ -241,6 +387,7 @@ absl::Status LiveCluster::CheckCurrent(LoadedCluster& cluster) {
 }
 
 absl::Status LiveCluster::CheckRecently(LoadedCluster& cluster) {
+  if (as_read_) return CheckCurrent(cluster);
   constexpr uint64_t kChangesOfEach = 4;
   // Whether `more` exceeds `fewer` by at most five, or by at most a tenth of `before`.
   const auto about = [](uint64_t fewer, uint64_t more, uint64_t before) {
@@ -248,7 +395,7 @@ absl::Status LiveCluster::CheckRecently(LoadedCluster& cluster) {
     return more <= fewer + kFew || 10 * (more - fewer) <= before;
   };
   const uint64_t objects = Objects();
-  const bool lately = last_check_ && last_check_->kinds == live_.Kinds() &&
+  const bool lately = last_check_ && last_check_->kinds == live_->Kinds() &&
                       Changes() - last_check_->changes < kChangesOfEach * objects &&
                       4 * objects >= 3 * last_check_->objects &&
                       4 * objects <= 5 * last_check_->objects &&
@@ -307,16 +454,16 @@ absl::StatusOr<ScratchCluster> ScratchCluster::Of(LiveCluster& cluster,
 }
 
 absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
-  const absl::Status given = live_.Export(sink);
+  const absl::Status given = Live().Export(sink);
   return given.ok() ? ExportRest(sink) : given;
 }
 
 absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
-  if (absl::Status s = live_.ExportLeftOut(sink); !s.ok()) return s;
+  if (absl::Status s = Live().ExportLeftOut(sink); !s.ok()) return s;
   const auto give = [&sink](const auto& object) { return sink.OnUnevaluated(object); };
   if (absl::Status s = unevaluated_.ForEach(give); !s.ok()) return s;
   const bool budgets = budgets_known_ || all_kinds_listed_;
-  if (budgets && live_.Snapshot().catalog().pdbs().empty()) {
+  if (budgets && live_->Snapshot().catalog().pdbs().empty()) {
     if (absl::Status s = sink.OnList(kBudgets, 0); !s.ok()) return s;
   }
   if (all_kinds_listed_) {
@@ -332,7 +479,7 @@ absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
 
 absl::StatusOr<Json> LiveCluster::Filter(std::string_view pod,
                                          std::optional<std::string_view> node) {
-  ClusterSnapshot& snapshot = live_.Snapshot();
+  ClusterSnapshot& snapshot = Snapshot();
   const absl::StatusOr<PodId> id = FindPodNamed(snapshot.catalog(), pod);
   if (!id.ok()) return id.status();
   std::optional<NodeId> only;
@@ -371,11 +518,11 @@ class LiveCluster::RoundMarks {
     };
     LogUnknownUnready(
         settings.report,
-        [&](const std::string& name) { return cluster_.live_.VisitNode(name, mark); }, log);
+        [&](const std::string& name) { return cluster_.Live().VisitNode(name, mark); }, log);
     PodSink sink(*this);
     return GiveEvictedPods(
         NameOfReport(settings), settings.report, remembered,
-        [&](const EvictedPod& pod) { return IsInSnapshot(cluster_.live_, pod); }, sink, log);
+        [&](const EvictedPod& pod) { return IsInSnapshot(cluster_.Live(), pod); }, sink, log);
   }
 
   static bool IsInSnapshot(LiveSnapshot& live, const EvictedPod& pod) {
@@ -424,6 +571,7 @@ class LiveCluster::RoundMarks {
 absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
                                                 const std::optional<ScaleDownState>& before,
                                                 RoundObjects objects) {
+  LiveSnapshot& live = Live();
   std::vector<EvictedPod> remembered;
   if (before) remembered = before->actuation.recent_evictions;
   // A pod of the same name that has ended, or is expendable, is held outside the snapshot.  Only
@@ -432,12 +580,12 @@ absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
     objects::Pod named;
     named.meta.namespace_name = pod.namespace_name;
     named.meta.name = pod.name;
-    return !pod.object.empty() && live_.Holds(&named) && !RoundMarks::IsInSnapshot(live_, pod);
+    return !pod.object.empty() && live.Holds(&named) && !RoundMarks::IsInSnapshot(live, pod);
   };
   absl::StatusOr<RoundSource> source = RoundSource();
   if (std::ranges::any_of(remembered, is_beside) ||
       std::ranges::any_of(settings.report.evictions, is_beside, &DeletionReport::Eviction::pod)) {
-    const auto read = [this](ObjectSink& sink) { return live_.Export(sink); };
+    const auto read = [&live](ObjectSink& sink) { return live.Export(sink); };
     source = LoadSource(settings, before, read, objects);
     if (!source.ok()) return source;
   } else {
@@ -456,7 +604,7 @@ absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
       if (!written.ok()) return written;
     }
   }
-  source->cluster_uid = live_.UidOfNamespace("kube-system");
+  source->cluster_uid = live.UidOfNamespace(kKubeSystem);
   return source;
 }
 

@@ -55,11 +55,15 @@ class LiveCluster {
   static absl::StatusOr<std::unique_ptr<LiveCluster>> FromDump(
       std::string_view name, std::string_view bytes, const LoadOptions& options,
       const Parallelism& parallelism = Parallelism::One());
-  static absl::StatusOr<std::unique_ptr<LiveCluster>> FromDump(std::string_view name,
-                                                               std::string_view bytes,
-                                                               const LoadOptions& options,
-                                                               LiveSnapshot::Options live,
-                                                               const Parallelism& parallelism);
+
+  // As FromDump(), for a dump that may never change: keeps what LoadCluster makes of it, and the
+  // bytes.  The objects are read from the bytes when they are first needed: for a change, a branch,
+  // a copy or an export.  Other questions cost what they cost without a LiveCluster, and have the
+  // same answers either way.
+  // Cost: that of LoadCluster, and of copying `bytes`.
+  static absl::StatusOr<std::unique_ptr<LiveCluster>> FromUnchangedDump(
+      std::string_view name, std::string_view bytes, const LoadOptions& options,
+      LiveSnapshot::Options live, const Parallelism& parallelism);
 
   // The cluster of files (ReadInput), as LoadCluster loads them.
   static absl::StatusOr<std::unique_ptr<LiveCluster>> FromInputs(
@@ -77,7 +81,7 @@ class LiveCluster {
   // Declares that the objects so far are all objects of every kind: a client has listed them.
   void AllKindsAreListed();
   // Makes the next question check the cluster's completeness again: a client has listed everything.
-  void ForgetLastCheck() { last_check_.reset(); }
+  void ForgetLastCheck();
   // Sets LoadOptions::assume_complete from now on.
   void SetAssumeComplete(bool assume_complete);
   // Sets where the objects come from, which decides what warnings advise; initially a dump.  A
@@ -90,26 +94,37 @@ class LiveCluster {
   // kubelet, unless the options set a version.
   void SetServerVersion(KubernetesVersion version);
 
-  [[nodiscard]] const LiveCounts& counts() const { return live_.counts(); }
+  [[nodiscard]] const LiveCounts& counts() const {
+    return as_read_ ? as_read_->counts : live_->counts();
+  }
   // The latest time that an object carries, Unix seconds.
-  [[nodiscard]] int64_t NewestTime() { return live_.NewestTime(); }
+  [[nodiscard]] int64_t NewestTime() {
+    return as_read_ ? as_read_->cluster.newest_time : live_->NewestTime();
+  }
   [[nodiscard]] const LoadOptions& options() const { return options_; }
   // The number of objects held, and whether one is held.
-  [[nodiscard]] size_t Objects() const { return live_.Objects(); }
-  [[nodiscard]] size_t Nodes() const { return live_.Nodes(); }
-  [[nodiscard]] size_t Pods() const { return live_.Pods(); }
-  [[nodiscard]] bool Holds(const objects::ObjectRef& object) { return live_.Holds(object); }
-  // "" if the cluster does not hold the namespace.
-  [[nodiscard]] std::string_view UidOfNamespace(std::string_view name) {
-    return live_.UidOfNamespace(name);
+  [[nodiscard]] size_t Objects() const {
+    return as_read_ ? as_read_->counts.put : live_->Objects();
   }
+  [[nodiscard]] size_t Nodes() const { return as_read_ ? as_read_->nodes : live_->Nodes(); }
+  [[nodiscard]] size_t Pods() const { return as_read_ ? as_read_->pods : live_->Pods(); }
+  [[nodiscard]] bool Holds(const objects::ObjectRef& object) { return Live().Holds(object); }
+  // "" if the cluster does not hold the namespace.
+  [[nodiscard]] std::string_view UidOfNamespace(std::string_view name);
 
   // --- The cluster as it is now ------------------------------------------------
 
-  [[nodiscard]] ClusterSnapshot& Snapshot() { return live_.Snapshot(); }
+  [[nodiscard]] ClusterSnapshot& Snapshot() {
+    return as_read_ ? as_read_->cluster.snapshot : live_->Snapshot();
+  }
   // Pods without a node, in order of arrival.
-  [[nodiscard]] std::vector<PodId> Pending() { return live_.Pending(); }
-  [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return live_.symbols(); }
+  [[nodiscard]] std::vector<PodId> Pending() {
+    return as_read_ ? as_read_->cluster.pending : live_->Pending();
+  }
+  // Of Snapshot().  They may be others after a change (LiveSnapshot::Options::renew_texts).
+  [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const {
+    return as_read_ ? as_read_->cluster.snapshot.catalog().shared_symbols() : live_->symbols();
+  }
 
   // An immutable version of the cluster for a reader, as loading a dump would return it.
   struct Version {
@@ -157,13 +172,39 @@ class LiveCluster {
 
   // Writes all objects of the cluster to `sink`; reading them back gives the same plans.
   // Errors: the sink's.
-  absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
+  absl::Status Export(ObjectSink& sink) { return Live().Export(sink); }
   // As Export(), followed by the pods that are not in the snapshot (LiveSnapshot::ExportLeftOut),
   // the objects that are not evaluated, and empty lists of the kinds that are known to have no
   // objects (PodDisruptionBudgets, for instance).
   absl::Status ExportAll(ObjectSink& sink);
 
  private:
+  // A cluster from FromUnchangedDump() whose objects were not needed yet.
+  struct AsRead {
+    LoadedCluster cluster;  // Checked, with warnings.
+    std::string name;       // Of the dump, in errors.
+    std::string bytes;
+    size_t threads = 1;       // For reading `bytes` again.
+    std::string cluster_uid;  // The UID of the namespace kube-system.
+    size_t nodes = 0;
+    size_t pods = 0;
+    LiveCounts counts;  // `put`: the number of objects.
+  };
+  // Null if LoadCluster rejects the dump, which LoadDump() may accept, or if `live` asks for more.
+  static std::unique_ptr<LiveCluster> ReadAsDump(std::string_view name, std::string_view bytes,
+                                                 const LoadOptions& options,
+                                                 const LiveSnapshot::Options& live,
+                                                 const Parallelism& parallelism);
+  static absl::StatusOr<std::unique_ptr<LiveCluster>> LoadDump(std::string_view name,
+                                                               std::string_view bytes,
+                                                               const LoadOptions& options,
+                                                               LiveSnapshot::Options live,
+                                                               const Parallelism& parallelism);
+  // The objects; reads them first, if that was not done yet.
+  LiveSnapshot& Live();
+  // Reads the objects from the dump's bytes.
+  void HoldObjects(const AsRead& as_read);
+
   // The changes that are made to the cluster for a round; its destructor undoes them
   // (live_cluster.cc).
   class RoundMarks;
@@ -181,7 +222,7 @@ class LiveCluster {
   };
   // How many changes the cluster has taken; the difference is the age of a check.
   [[nodiscard]] uint64_t Changes() const {
-    return live_.counts().put + live_.counts().deleted + live_.counts().ready;
+    return counts().put + counts().deleted + counts().ready;
   }
   absl::Status CheckCensus(const InputCensus& census, ImportStats stats, LoadedCluster& cluster);
   absl::Status CheckCurrent(LoadedCluster& cluster);
@@ -196,7 +237,8 @@ class LiveCluster {
   LoadOptions options_;
   const LiveSnapshot::Options holding_;              // As passed to the constructor.
   std::optional<KubernetesVersion> server_version_;  // Absent: no client has set it.
-  LiveSnapshot live_;
+  std::optional<AsRead> as_read_;
+  std::unique_ptr<LiveSnapshot> live_;           // Empty while there is as_read_.
   std::optional<CompletenessCheck> last_check_;  // The last one.
   // An input listed PodDisruptionBudgets: if none are held, the cluster has none.
   bool budgets_known_ = false;

@@ -56,10 +56,32 @@ absl::StatusOr<PlanRequest> RequestOf(const PlanQuery& query, const Catalog& cat
   return request;
 }
 
-absl::StatusOr<std::optional<NodePrices>> PricesOf(const PlanQuery& query, const Catalog& catalog) {
+// Also replaces the warnings about prices of an earlier question.
+absl::StatusOr<std::optional<NodePrices>> PricesOf(const PlanQuery& query, LoadedCluster& cluster) {
+  constexpr const char* kWithoutPrice = "NodesWithoutPrice";
+  constexpr const char* kWithoutFactor = "RegionsWithoutFactor";
+  std::erase_if(cluster.warnings, [&](const InputWarning& each) {
+    return each.code == kWithoutPrice || each.code == kWithoutFactor;
+  });
   if (!query.prices) return std::nullopt;
-  absl::StatusOr<NodePrices> prices = PriceNodes(catalog, *query.prices);
+  absl::StatusOr<NodePrices> prices = PriceNodes(cluster.snapshot.catalog(), *query.prices);
   if (!prices.ok()) return prices.status();
+  if (!prices->without.empty()) {
+    cluster.warnings.push_back(
+        {.code = kWithoutPrice,
+         .message = absl::StrCat("no price is known for these kinds of nodes, which count as 0: ",
+                                 TallyText(prices->without)),
+         .command = "",
+         .advice = "give them prices in a file: --prices FILE"});
+  }
+  if (!prices->regions_without_factor.empty()) {
+    cluster.warnings.push_back(
+        {.code = kWithoutFactor,
+         .message = absl::StrCat("the prices have no factor for these regions, which count as 1: ",
+                                 TallyText(prices->regions_without_factor)),
+         .command = "",
+         .advice = "give them factors in a file of prices (regions)"});
+  }
   return std::optional(*std::move(prices));
 }
 
@@ -113,7 +135,7 @@ class Answering {
     const Catalog& catalog = cluster_.snapshot.catalog();
     answer_->cluster = &cluster_;
     answer_->groups = AssignGroups(catalog, query_.groups);
-    absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query_, catalog);
+    absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query_, cluster_);
     if (!prices.ok()) return prices.status();
     answer_->prices = *std::move(prices);
     absl::StatusOr<PlanRequest> request =
@@ -295,7 +317,7 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
                                               const OnFrontierPoints& on_points) {
   const Catalog& catalog = cluster.snapshot.catalog();
   const NodeGroups groups = AssignGroups(catalog, query.groups);
-  absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query, catalog);
+  absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query, cluster);
   if (!prices.ok()) return prices.status();
   const std::vector<double> hourly =
       *prices ? (*prices)->hourly : std::vector<double>(catalog.nodes(), 1);

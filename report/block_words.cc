@@ -73,6 +73,12 @@ BudgetOutlook OutlookOf(const Pdb& pdb) {
   return waits ? BudgetOutlook::kWaits : BudgetOutlook::kUnknown;
 }
 
+std::string_view ToString(BudgetOutlook outlook) {
+  static constexpr std::string_view kNames[] = {"recovers", "waits", "neverAllows", "notComputed",
+                                                "unknown"};
+  return kNames[static_cast<size_t>(outlook)];
+}
+
 std::string OutlookWords(const Pdb& pdb) {
   switch (OutlookOf(pdb)) {
     case BudgetOutlook::kRecovers:

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "predicates/drainability.h"
 #include "snapshot/catalog.h"
@@ -30,6 +31,8 @@ enum class BudgetOutlook : uint8_t {
   kUnknown,      // Its status does not say.
 };
 BudgetOutlook OutlookOf(const Pdb& pdb);
+// "recovers", "waits", "neverAllows", "notComputed", "unknown".
+std::string_view ToString(BudgetOutlook outlook);
 std::string OutlookWords(const Pdb& pdb);
 
 // Why the pod's annotation safe-to-evict did not count: it is "false" and the pod goes or moves

@@ -12,7 +12,9 @@
 #include "base/rfc3339.h"
 #include "engine/stable_planner.h"
 #include "report/pass_replay.h"
+#include "report/plan_totals.h"
 #include "report/plan_warnings.h"
+#include "report/plan_waves.h"
 #include "report/stable_text.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
@@ -32,13 +34,14 @@ Json AmountsJson(const NodeAmounts& amounts) {
           {"gpus", amounts.gpus}};
 }
 
-Json SharesJson(const char* key, const std::vector<PlanReport::Share>& shares) {
+Json SharesJson(const char* key, const std::vector<PlanReport::Share>& shares, bool has_prices) {
   Json json = Json::array();
   for (const PlanReport::Share& share : shares) {
     json.push_back({{key, share.name},
                     {"nodes", share.nodes},
                     {"removed", share.removed},
                     {"freed", AmountsJson(share.freed)}});
+    if (has_prices) json.back()["savedPerHour"] = RoundedAmount(share.saved_per_hour);
   }
   return json;
 }
@@ -185,6 +188,20 @@ Json StableJson(const Catalog& catalog, const StablePlan& stable) {
   return json;
 }
 
+// How the prices were found; empty: a file has them all, without rules.
+Json PricesJson(const NodePrices& prices) {
+  Json json = Json::object();
+  if (!prices.as_of.empty()) json["builtinAsOf"] = prices.as_of;
+  if (prices.rules.spot) json["spotFactor"] = *prices.rules.spot;
+  if (prices.rules.discount) json["discount"] = *prices.rules.discount;
+  const auto put = [&](const char* key, const char* what, const NodePrices::Tally& tally) {
+    for (const auto& [name, nodes] : tally) json[key].push_back({{what, name}, {"nodes", nodes}});
+  };
+  put("withoutPrice", "kind", prices.without);
+  put("regionsWithoutFactor", "region", prices.regions_without_factor);
+  return json;
+}
+
 Json SummaryJson(const PlanReport& report) {
   const PlanContext& context = report.context;
   const LoadCounts& counts = context.cluster->counts;
@@ -192,6 +209,7 @@ Json SummaryJson(const PlanReport& report) {
   for (const auto& [reason, nodes] : report.kept_by_reason) by_reason[std::string(reason)] = nodes;
   const size_t later = NodesThatMayGoLater(report);
   const PodsWithRoom room = CountRoom(context);
+  const bool has_prices = context.prices != nullptr;
   Json json = {{"nodes", context.cluster->snapshot.nodes()},
                {"pods", report.pods},
                {"removed", report.remove.size()},
@@ -205,10 +223,11 @@ Json SummaryJson(const PlanReport& report) {
                  {"podsOnUnknownNodes", counts.on_unknown_node}}},
                {"termination", ToString(context.made->plan.termination)},
                {"freed", AmountsJson(report.freed)},
-               {"byGroup", SharesJson("group", report.by_group)},
-               {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
-               {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
+               {"byGroup", SharesJson("group", report.by_group, has_prices)},
+               {"byInstanceType", SharesJson("instanceType", report.by_instance_type, has_prices)},
+               {"byCapacityType", SharesJson("capacityType", report.by_capacity_type, has_prices)},
                {"keptMostBy", KeepersJson(report.keepers)}};
+  PutTotals(TotalsOf(report), json);
   if (later > 0) json["mayGoLater"] = later;
   for (const auto& [why, tally] : PodsWithoutRoom(counts)) {
     json["pendingPods"]["withoutRoom"][std::string(why)] = {{"pods", tally.pods},
@@ -220,6 +239,9 @@ Json SummaryJson(const PlanReport& report) {
   if (report.saved_per_hour) {
     json["savedPerHour"] = RoundedAmount(*report.saved_per_hour);
     if (!context.prices->currency.empty()) json["currency"] = context.prices->currency;
+    if (Json prices = PricesJson(*context.prices); !prices.empty()) {
+      json["prices"] = std::move(prices);
+    }
   }
   if (context.search) {
     json["search"] = {{"firstPlanRemoved", context.search->greedy_nodes},
@@ -339,7 +361,7 @@ Json NodeHeadJson(const PlanReport& report, NodeId node) {
   if (Json sharing = GpuSharingJson(report, node); !sharing.empty()) {
     json["gpuSharing"] = std::move(sharing);
   }
-  if (const NodePrices* const prices = report.context.prices) {
+  if (const NodePrices* const prices = report.context.prices; prices && prices->Knows(node)) {
     json["pricePerHour"] = RoundedAmount(prices->hourly[Index(node)]);
   }
   return json;
@@ -416,6 +438,7 @@ Json PlanJson(const PlanReport& report) {
   ReserveMembers(json, kMembersOfPlan);
   PutComplete(report.context.cluster->warnings, json);
   json["summary"] = SummaryJson(report);
+  if (report.context.waves != nullptr) PutWaves(report.context, *report.context.waves, json);
   PutEntries(report, [](NodeId) { return true; }, json);
   if (const PodsWithRoom room = CountRoom(report.context); room.displaced > 0) {
     json["displacedPods"] = {{"total", room.displaced}, {"placed", room.displaced_placed}};

@@ -132,6 +132,9 @@ std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) 
     PlanReport::Share& share = shares[name];
     ++share.removed;
     share.freed.Add(report.facts[Index(removal.node)].allocatable);
+    if (const NodePrices* const prices = report.context.prices) {
+      share.saved_per_hour += prices->hourly[Index(removal.node)];
+    }
   }
   std::vector<PlanReport::Share> sorted;
   for (auto& [name, share] : shares) {
@@ -153,17 +156,6 @@ std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
   if (text.empty() || replica_set.size() < text.size() + 2) return "";
   const std::string_view name = replica_set.substr(0, replica_set.size() - text.size() - 1);
   return replica_set.ends_with(text) && replica_set[name.size()] == '-' ? name : "";
-}
-
-PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why) {
-  PlanReport::Keeper keeper = WorkloadOf(catalog, why.pod);
-  keeper.reason = why.reason == UnremovableReason::kBlockedByPod ? ToString(why.blocking_reason)
-                                                                 : ToString(why.reason);
-  if (why.pdb) {
-    keeper.kind = "PodDisruptionBudget";
-    keeper.name = catalog.Text(catalog.pdbs()[Index(*why.pdb)].name);
-  }
-  return keeper;
 }
 
 std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
@@ -223,6 +215,17 @@ PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod) {
     workload.name = deployment;
   }
   return workload;
+}
+
+PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why) {
+  PlanReport::Keeper keeper = WorkloadOf(catalog, why.pod);
+  keeper.reason = why.reason == UnremovableReason::kBlockedByPod ? ToString(why.blocking_reason)
+                                                                 : ToString(why.reason);
+  if (why.pdb) {
+    keeper.kind = "PodDisruptionBudget";
+    keeper.name = catalog.Text(catalog.pdbs()[Index(*why.pdb)].name);
+  }
+  return keeper;
 }
 
 std::string ReasonText(const PlanReport::Kept& kept) {

@@ -101,6 +101,7 @@ struct PlanSession {
   std::vector<std::pair<std::string, int64_t>> broken_watches;
 };
 
+struct PlanWaves;
 struct StablePlan;
 
 struct PlanContext {
@@ -114,6 +115,7 @@ struct PlanContext {
   std::optional<PlanTrials> trials = std::nullopt;  // Absent: no trials were made.
   // How the plan continues the last one; its own `made` is not used.  Null: it does not.
   const StablePlan* stable = nullptr;
+  const PlanWaves* waves = nullptr;                   // The plan carried on.  Null: not requested.
   std::optional<PlanSession> session = std::nullopt;  // Absent: the cluster is a dump.
   double pass_s = 0;                                  // How long the passes took, in seconds.
   double verify_s = 0;                                // 0: verified within a pass.
@@ -145,7 +147,8 @@ struct PlanReport {
     std::string_view name;
     size_t nodes = 0;
     size_t removed = 0;
-    NodeAmounts freed;  // Allocatable of the removed nodes.
+    NodeAmounts freed;          // Allocatable of the removed nodes.
+    double saved_per_hour = 0;  // Hourly price of the removed nodes, if prices were given.
   };
   // An object that keeps nodes and that the user might change: a budget without disruptions left,
   // or the workload of pods that may not move or fit nowhere.
@@ -198,6 +201,9 @@ size_t NodesThatMayGoLater(const PlanReport& report);
 // The workload of a pod, without reason and nodes: its Deployment (derived from the name of its
 // ReplicaSet), else its controller, else the pod itself.
 PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod);
+// The object of PlanReport::keepers that keeps a node, without the number of nodes.
+// REQUIRES: why.pod != kNoPod.
+PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why);
 
 // "node/a" and so on, one line per removed node, in order.
 std::string RemovedNames(const PlanContext& context);

@@ -13,6 +13,7 @@
 #include "predicates/pdb_tracker.h"
 #include "report/block_words.h"
 #include "report/plan_report.h"
+#include "report/plan_totals.h"
 
 namespace ebb {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 constexpr std::string_view kMinimumAssumed = "MinimumAssumed";
 constexpr std::string_view kPassedOver = "SafeToEvictPassedOver";
 constexpr std::string_view kNoRoomForDisplaced = "NoRoomForDisplacedPods";
+constexpr std::string_view kWithoutRequests = "PodsWithoutRequests";
 
 // Warns about groups that lose all their nodes and have no known minimum.
 void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -78,6 +80,26 @@ void WarnOfPassedOver(const ClusterSnapshot& snapshot, const PlanRequest& reques
        ""});
 }
 
+// Warns about pods that move and request nothing: no room is kept for what they use.
+void WarnOfRequests(const ClusterSnapshot& snapshot, const PlanResult& made,
+                    std::vector<InputWarning>& warnings) {
+  Named pods;
+  for (const RemovableNode& node : made.plan.remove) {
+    for (const Move& move : node.moves) {
+      const bool runs_here = snapshot.NodeOf(move.pod) == node.node;
+      if (!runs_here || !IsWithoutRequests(snapshot.catalog(), move.pod)) continue;
+      pods.Add(snapshot.catalog().PodName(move.pod));
+    }
+  }
+  if (pods.count == 0) return;
+  warnings.push_back(
+      {std::string(kWithoutRequests),
+       fmt::format("{} neither cpu nor memory, so that the plan keeps no room for what {}: {}",
+                   Count(pods.count, "pod that moves requests", "pods that move request"),
+                   pods.count == 1 ? "it uses" : "they use", NamesText(pods)),
+       ""});
+}
+
 }  // namespace
 
 std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const PlanRequest& request,
@@ -122,11 +144,13 @@ void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 std::vector<InputWarning>& warnings) {
   std::erase_if(warnings, [](const InputWarning& each) {
     return each.code == kMinimumAssumed || each.code == kPassedOver ||
-           each.code == kMovesToOtherArchitecture || each.code == kNoRoomForDisplaced;
+           each.code == kMovesToOtherArchitecture || each.code == kNoRoomForDisplaced ||
+           each.code == kWithoutRequests;
   });
   WarnOfDisplaced(snapshot.catalog(), request, made, warnings);
   WarnOfMinimums(snapshot, groups, made, warnings);
   WarnOfPassedOver(snapshot, request, made, warnings);
+  WarnOfRequests(snapshot, made, warnings);
   if (auto warning = WarningOfArchitectures(snapshot, made.plan)) {
     warnings.push_back(*std::move(warning));
   }

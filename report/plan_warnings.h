@@ -1,5 +1,6 @@
 // Warnings that only a plan can cause: groups that lose all of their nodes without a known minimum,
-// and annotations `safe-to-evict: "false"` that did not keep their nodes.
+// annotations `safe-to-evict: "false"` that did not keep their nodes, pods that move and request
+// nothing.
 //
 // Cost:    O(groups + pods of the nodes that go).
 // Threads: pure.

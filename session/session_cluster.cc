@@ -420,7 +420,8 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> SessionCluster::ReadDump(std::strin
   load.allow_incomplete = true;  // If something is missing, questions are rejected, but not dumps.
   load.limits.bytes_max = options_.dump_bytes_max;
   const Parallelism parallelism(options_.threads);
-  auto loaded = LiveCluster::FromDump("dump", dump, load, LiveOptionsOf(load), parallelism);
+  auto loaded =
+      LiveCluster::FromUnchangedDump("dump", dump, load, LiveOptionsOf(load), parallelism);
   if (loaded.status().code() == absl::StatusCode::kResourceExhausted) {
     // The message names the flag of `ebb plan`, which has another name here.
     return absl::ResourceExhaustedError(

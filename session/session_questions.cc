@@ -13,6 +13,7 @@
 #include "report/explain.h"
 #include "report/filter_report.h"
 #include "report/plan_json.h"
+#include "report/plan_script.h"
 #include "session/wire_pass.h"
 #include "session/wire_query.h"
 #include "session/wire_report.h"
@@ -104,6 +105,10 @@ void PutPlan(const PlanContext& context, const wire::PlanCall& call, wire::PlanR
         reply.add_names(std::string(context.catalog().NodeName(node.node)));
       }
       return;
+    case wire::AS_SCRIPT:
+      return reply.set_script(PlanScript(MakeReport(context)));
+    case wire::AS_PATCH:
+      return reply.set_script(PlanPatch(MakeReport(context)));
     case wire::AS_TABLES:
       return PutTables(MakeReport(context), call.rows(), call.every_node(),
                        *reply.mutable_tables());
@@ -216,8 +221,10 @@ void SessionQuestions::PutDifference(const PlanContext& context, const std::stri
 absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& call,
                                                        std::optional<Clock::time_point> end,
                                                        const Deadline* cancelled) {
-  if (absl::Status s = CheckForm(
-          call.form(), {wire::AS_JSON, wire::AS_DATA, wire::AS_NAMES, wire::AS_TABLES}, "Plan");
+  if (absl::Status s = CheckForm(call.form(),
+                                 {wire::AS_JSON, wire::AS_DATA, wire::AS_NAMES, wire::AS_TABLES,
+                                  wire::AS_SCRIPT, wire::AS_PATCH},
+                                 "Plan");
       !s.ok()) {
     return s;
   }
@@ -266,7 +273,9 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
     reply.set_tried_out(context.trials.has_value());
     return absl::OkStatus();
   };
-  const Use use = call.form() == wire::AS_NAMES ? Use::kCarriedOut : Use::kShown;
+  const bool acts = call.form() == wire::AS_NAMES || call.form() == wire::AS_SCRIPT ||
+                    call.form() == wire::AS_PATCH;
+  const Use use = acts ? Use::kCarriedOut : Use::kShown;
   if (absl::Status s = WithPlan(call.input(), end, cancelled, use, tell); !s.ok()) return s;
   // With more time, another search, trials or bound may find more, so such answers are not cached.
   const wire::PlanInput& input = call.input();

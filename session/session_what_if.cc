@@ -104,6 +104,7 @@ absl::StatusOr<wire::BlockersReply> SessionQuestions::Blockers(const wire::Block
   const std::optional<NodePrices>& prices = (*answer)->prices;
   BlockersOptions options;
   if (call.limit() > 0) options.limit = call.limit();
+  if (call.has_sets()) options.sets = call.sets();
   if (prices) {
     options.price = [&hourly = prices->hourly](NodeId node) { return hourly[Index(node)]; };
   }

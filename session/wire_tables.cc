@@ -16,6 +16,7 @@
 #include "report/block_words.h"
 #include "report/explain.h"
 #include "report/filter_report.h"
+#include "report/plan_totals.h"
 #include "report/stable_text.h"
 #include "session/wire_pass.h"
 #include "snapshot/import/incomplete.h"
@@ -66,6 +67,9 @@ void PutNode(const PlanReport& report, NodeId node, wire::TableNode& to) {
   if (utilization) PutUse(context.catalog(), *utilization, *to.mutable_use());
   to.set_gpu_sharing(ToText(facts.gpu_sharing));
   PutGpuDevices(context.cluster->snapshot, node, to);
+  if (context.prices != nullptr && context.prices->Knows(node)) {
+    to.set_price_per_hour(context.prices->hourly[Index(node)]);
+  }
 }
 
 // The nodes that receive the pods, the one with the most pods first.
@@ -130,7 +134,7 @@ void PutUnready(const PlanReport& report, wire::PlanTables& to) {
 }
 
 template <typename Shares>
-void PutShares(const std::vector<PlanReport::Share>& shares, Shares& to) {
+void PutShares(const std::vector<PlanReport::Share>& shares, bool has_prices, Shares& to) {
   for (const PlanReport::Share& share : shares) {
     if (share.removed == 0) break;  // The largest loss comes first, so the rest lost none.
     wire::FreedShare& each = *to.Add();
@@ -138,6 +142,7 @@ void PutShares(const std::vector<PlanReport::Share>& shares, Shares& to) {
     each.set_nodes(share.nodes);
     each.set_removed(share.removed);
     PutAmounts(share.freed, *each.mutable_freed());
+    if (has_prices) each.set_saved_per_hour(share.saved_per_hour);
   }
 }
 
@@ -201,7 +206,10 @@ void PutKeepers(const PlanReport& report, uint32_t rows, wire::PlanTables& to) {
 void PutSearched(const PlanReport& report, wire::PlanTables& to) {
   const PlanContext& context = report.context;
   if (report.saved_per_hour) to.set_saved_per_hour(*report.saved_per_hour);
-  if (context.prices != nullptr) to.set_currency(context.prices->currency);
+  if (context.prices != nullptr) {
+    to.set_currency(context.prices->currency);
+    to.set_prices(PriceWords(*context.prices));
+  }
   if (context.search) PutSearch(*context.search, *to.mutable_search());
   if (context.bound) {
     to.mutable_bound()->set_removed(context.bound->nodes);
@@ -387,13 +395,17 @@ void PutTables(const PlanReport& report, uint32_t rows, bool every_node, wire::P
     PutRemoval(report, removal, every_node, *to.add_remove());
   }
   PutAmounts(report.freed, *to.mutable_freed());
-  PutShares(report.by_group, *to.mutable_by_group());
-  PutShares(report.by_instance_type, *to.mutable_by_instance_type());
-  PutShares(report.by_capacity_type, *to.mutable_by_capacity_type());
+  const bool has_prices = context.prices != nullptr;
+  PutShares(report.by_group, has_prices, *to.mutable_by_group());
+  PutShares(report.by_instance_type, has_prices, *to.mutable_by_instance_type());
+  PutShares(report.by_capacity_type, has_prices, *to.mutable_by_capacity_type());
   PutKeptReasons(report, to);
   PutAnnotations(report, to);
   to.set_may_go_later(NodesThatMayGoLater(report));
   PutKeepers(report, rows, to);
+  const PlanTotals totals = TotalsOf(report);
+  for (std::string& line : TotalsText(totals, to.currency())) to.add_totals(std::move(line));
+  for (std::string& line : ChecksOf(totals)) to.add_checks(std::move(line));
   if (!every_node) return;
   for (const PlanReport::Kept& kept : report.keep) {
     wire::TableNode& node = *to.add_keep();

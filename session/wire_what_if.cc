@@ -25,6 +25,7 @@ constexpr FlagOfPlan kFlagsOfPlans[] = {
     {"node-groups", "then.settings.node_groups"},
     {"nodes", "then.settings.group_sizes"},
     {"prices", "then.prices"},
+    {"price-rule", "then.prices"},
     {"now", "then.now"},
     {"scale-down-simulation-timeout", "then.time_limit_seconds"},
     {"max-scale-down-parallelism", "then.max_scale_down_parallelism"},
@@ -81,11 +82,22 @@ void PutBlockers(const Blockers& blockers, wire::BlockersReply& reply) {
     if (blocker.gained) each.set_gained(*blocker.gained);
     if (blocker.saved_per_hour) each.set_saved_per_hour(*blocker.saved_per_hour);
     each.set_not_tried(blocker.not_tried);
+    each.set_outlook(blocker.outlook);
+    each.set_command(blocker.command);
   }
+  for (const BlockerSet& set : blockers.sets) {
+    wire::BlockerSet& each = *reply.add_sets();
+    for (const size_t member : set.blockers) each.add_blockers(static_cast<uint32_t>(member));
+    each.set_gained(set.gained);
+    if (set.saved_per_hour) each.set_saved_per_hour(*set.saved_per_hour);
+  }
+  reply.set_sets_tried(blockers.sets_tried);
 }
 
 Blockers ReadBlockers(const wire::BlockersReply& reply) {
-  Blockers blockers{.removed = reply.removes(), .kept = reply.keeps(), .blockers = {}};
+  Blockers blockers;
+  blockers.removed = reply.removes();
+  blockers.kept = reply.keeps();
   for (const wire::Blocker& each : reply.blockers()) {
     Blocker& blocker = blockers.blockers.emplace_back();
     blocker.kind = each.kind();
@@ -98,7 +110,19 @@ Blockers ReadBlockers(const wire::BlockersReply& reply) {
     if (each.has_gained()) blocker.gained = each.gained();
     if (each.has_saved_per_hour()) blocker.saved_per_hour = each.saved_per_hour();
     blocker.not_tried = each.not_tried();
+    blocker.outlook = each.outlook();
+    blocker.command = each.command();
   }
+  for (const wire::BlockerSet& each : reply.sets()) {
+    BlockerSet set;
+    for (const uint32_t member : each.blockers()) {
+      if (member < blockers.blockers.size()) set.blockers.push_back(member);
+    }
+    set.gained = each.gained();
+    if (each.has_saved_per_hour()) set.saved_per_hour = each.saved_per_hour();
+    blockers.sets.push_back(std::move(set));
+  }
+  blockers.sets_tried = reply.sets_tried();
   return blockers;
 }
 

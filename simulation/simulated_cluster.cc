@@ -68,9 +68,19 @@ void SimulatedCluster::TakeGroups(const NodeGroups& groups) {
     if (group == nullptr || number == kNone) continue;
     objects_.node(number).group = Index(groups.Of(NodeId{n}));
     Group& of = groups_[Index(groups.Of(NodeId{n}))];
-    if (of.pattern == kNone || !catalog.node(NodeId{n}).unschedulable) of.pattern = number;
+    const NodeInfo& info = catalog.node(NodeId{n});
+    if (of.pattern == kNone || (info.ready && !info.unschedulable)) of.pattern = number;
     of.gpu_label = of.gpu_label || groups.HasGpuLabel(NodeId{n});
     ++of.nodes;
+  }
+  for (Group& group : groups_) {
+    if (group.pattern == kNone) continue;
+    for (const size_t pod : objects_.nodes()[group.pattern].pods) {
+      const size_t workload = objects_.pods()[pod].workload;
+      if (workload != kNone && objects_.workloads()[workload].IsDaemonSet()) {
+        group.daemon_sets.insert(workload);
+      }
+    }
   }
 }
 

@@ -9,7 +9,8 @@
 // What it simulates:
 //  scheduler     binds pending pods (scheduler.h), and retries pods that fit nowhere;
 //  controllers   replace the pods that they lost.  StatefulSets keep the names of pods, and wait
-//                until the old pod is gone.  DaemonSets put a pod on every new node;
+//                until the old pod is gone.  DaemonSets put a pod on every new node if they have
+//                one on the pattern of its group;
 //  disruption    keeps PodDisruptionBudgets up to date at all times (budget_keeper.h);
 //  kubelets      start and end pods, which takes time;
 //  groups        boot a node for a pod that fits nowhere if a node of the group would take it, and
@@ -40,6 +41,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +82,9 @@ struct SimulatedClusterOptions {
   uint64_t seed = 1;
   int64_t start_s = 0;  // Unix time.
   bool daily_load = false;
+  // With `daily_load`: the initial pods are those of the load at the start.  False: those of the
+  // average load.
+  bool load_is_of_start = false;
   bool churn = false;
   // True: groups boot nodes for pods that fit nowhere, and keep at least one node.  False: they
   // have as many nodes as Grow requests, possibly none.
@@ -227,7 +232,8 @@ class SimulatedCluster : public Actuator, public ClusterSource {
     size_t pattern = kNone;
     bool grows = true;  // Boots nodes for pods that fit nowhere.
     bool gpu_label = false;
-    int64_t nodes = 0;  // Nodes in the cluster.
+    std::set<size_t> daemon_sets = {};  // Workloads that have a pod on each new node.
+    int64_t nodes = 0;                  // Nodes in the cluster.
     int64_t booting = 0;
     // For each booting node, the room that waiting pods have not taken: CPU, memory, pods.
     std::vector<std::vector<int64_t>> room;

@@ -182,7 +182,8 @@ size_t SimulatedObjects::NumberOf(NodeId node) {
   return FindNode(live_.Snapshot().catalog().NodeName(node));
 }
 
-std::vector<int64_t> SimulatedObjects::RoomOfEmpty(const SimulatedNode& pattern) {
+std::vector<int64_t> SimulatedObjects::RoomOfEmpty(const SimulatedNode& pattern,
+                                                   const std::set<size_t>& daemon_sets) {
   std::vector<int64_t> room = {0, 0, 0};
   const auto& object = As<objects::Node>(*pattern.object);
   for (const objects::ResourceAmount& each : object.allocatable) {
@@ -190,8 +191,9 @@ std::vector<int64_t> SimulatedObjects::RoomOfEmpty(const SimulatedNode& pattern)
     if (each.name == "memory") room[1] = each.amount;
     if (each.name == "pods") room[2] = each.amount;
   }
-  for (const Workload& workload : workloads_) {
-    if (!workload.IsDaemonSet() || workload.pods.empty()) continue;
+  for (const size_t number : daemon_sets) {
+    const Workload& workload = workloads_[number];
+    if (workload.pods.empty()) continue;
     const PodId pod = IdOf(*workload.pods.begin());
     for (const ResourceQuantity& each : live_.Snapshot().catalog().shape_of(pod).charge_requests) {
       if (each.resource == kCpu) room[0] -= each.amount;

@@ -138,8 +138,10 @@ class SimulatedObjects : public ObjectSink {
     const PodShape& shape = catalog.shape_of(id);
     return shape.mirror || shape.static_pod || IsDaemonSetPod(catalog, shape);
   }
-  // CPU, memory and pods that fit on a new node of this pattern, beside the pods of DaemonSets.
-  [[nodiscard]] std::vector<int64_t> RoomOfEmpty(const SimulatedNode& pattern);
+  // CPU, memory and pods that fit on a new node of this pattern, beside the pods of these
+  // DaemonSets.
+  [[nodiscard]] std::vector<int64_t> RoomOfEmpty(const SimulatedNode& pattern,
+                                                 const std::set<size_t>& daemon_sets);
   // REQUIRES: the node is in the cluster.
   [[nodiscard]] size_t NumberOf(NodeId node);
   // REQUIRES: the pod is in the cluster.

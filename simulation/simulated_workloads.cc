@@ -104,7 +104,9 @@ void SimulatedCluster::Replace(size_t number) {
     workload.lost.pop_front();
     std::string name = lost.name;
     if (!workload.KeepsNames()) {
-      name = absl::StrCat(workload.name, "-m", ++workload.made);
+      do {
+        name = absl::StrCat(workload.name, "-m", ++workload.made);
+      } while (objects_.HasPod(workload.namespace_name, name));
     } else if (objects_.HasPod(workload.namespace_name, lost.name)) {
       later.push_back(std::move(lost));
       continue;
@@ -151,7 +153,7 @@ bool SimulatedCluster::TakeUpcomingRoom(Group& group, const std::vector<int64_t>
 void SimulatedCluster::Boot(size_t number) {
   Group& group = groups_[number];
   ++group.booting;
-  group.room.push_back(objects_.RoomOfEmpty(objects_.nodes()[group.pattern]));
+  group.room.push_back(objects_.RoomOfEmpty(objects_.nodes()[group.pattern], group.daemon_sets));
   scale_events_.push_back({ScaleEventKind::kScaleUp, group.group.name, now_s_});
   At(now_s_ + Draw(options_.boot), Kind::kNodeUp, number);
 }
@@ -191,11 +193,13 @@ void SimulatedCluster::NodeUp(size_t number) {
   if (!group.room.empty()) group.room.erase(group.room.begin());
   ++group.nodes;
   ++counts_.nodes_added;
-  const std::string name = absl::StrCat(group.group.name, "-new-", ++nodes_named_);
+  std::string name;
+  do {
+    name = absl::StrCat(group.group.name, "-new-", ++nodes_named_);
+  } while (objects_.FindNode(name) != kNone);
   const size_t node = objects_.AddNode(group.pattern, name, now_s_);
-  for (size_t w = 0; w < objects_.workloads().size(); ++w) {
+  for (const size_t w : group.daemon_sets) {
     const Workload& workload = objects_.workloads()[w];
-    if (!workload.IsDaemonSet() || workload.pod_template == kNone) continue;
     const size_t pod = objects_.AddPod(workload.pod_template, w, workload.namespace_name,
                                        absl::StrCat(workload.name, "-", name), node, now_s_);
     At(now_s_ + Draw(options_.start), Kind::kStart, pod);
@@ -303,7 +307,7 @@ void SimulatedCluster::EndJobPod(size_t number) {
 }
 
 void SimulatedCluster::ChangeLoad() {
-  const double load = LoadAt(now_s_);
+  const double load = LoadAt(now_s_) / (options_.load_is_of_start ? LoadAt(options_.start_s) : 1);
   for (size_t w = 0; w < objects_.workloads().size(); ++w) {
     const Workload& workload = objects_.workloads()[w];
     // Drawn for every workload, so that the load does not depend on the state of others.

@@ -38,6 +38,7 @@ absl::StatusOr<SimulationResult> Simulate(const SimulatedCluster::Read& read,
     ++result.statuses[static_cast<size_t>(rounds.last()->status)];
     result.timers_lost += rounds.last()->timers_lost;
     sample.unneeded = turn.round->unneeded;
+    result.kept_at_last = rounds.last()->unremovable;
   };
   Loop loop(rounds, cluster, loop_options);
   const int64_t begin_s = options.cluster.start_s;

@@ -58,6 +58,7 @@ struct SimulationResult {
   std::array<uint64_t, 9> statuses{};  // Number of rounds, by ScaleDownStatus.
   uint64_t timers_lost = 0;            // The sum of RoundResult::timers_lost.
   SimulationCounts counts;
+  UnremovableNodes kept_at_last;  // Nodes that the last round judged and kept.
   std::vector<SimulationSample> samples;
 };
 

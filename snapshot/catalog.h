@@ -207,6 +207,7 @@ struct PodShape {
   SafeToEvict safe_to_evict = SafeToEvict::kUnset;
   TextId safe_to_evict_text = kNoText;     // For kOther: the value, shown in answers.
   bool blocks_with_local_storage = false;  // Has a local volume that no annotation declares safe.
+  bool has_empty_dir = false;   // Has an emptyDir of any kind: `kubectl drain` asks for a flag.
   bool do_not_disrupt = false;  // karpenter.sh/do-not-disrupt, or the older do-not-evict.
   // If do_not_disrupt: the first second without protection; kForEver: the protection never ends.
   static constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();

@@ -384,6 +384,8 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
   shape.daemonset_annotation = FindValue(pod.meta.annotations, kDaemonSetPod) == "true";
   shape.safe_to_evict = ParseSafeToEvict(pod);
   shape.blocks_with_local_storage = BlocksWithLocalStorage(pod);
+  shape.has_empty_dir = std::ranges::any_of(
+      pod.volumes, [](const objects::Volume& volume) { return volume.source == "emptyDir"; });
   if (shape.safe_to_evict == SafeToEvict::kOther) {
     shape.safe_to_evict_text = symbols.Intern(*FindValue(pod.meta.annotations, kSafeToEvict));
   }

@@ -64,6 +64,7 @@
 #include "planning/plan_answer.h"
 #include "planning/plan_query.h"
 #include "planning/plan_search.h"
+#include "planning/plan_waves.h"
 #include "planning/query_fields.h"
 #include "planning/rebuild_log.h"
 #include "platform/loaded_library.h"
@@ -98,6 +99,7 @@
 #include "simulation/scheduler.h"
 #include "simulation/score_cache.h"
 #include "simulation/simulated_cluster.h"
+#include "simulation/simulated_input.h"
 #include "simulation/simulation.h"
 #include "sizing/node_queues.h"
 #include "sizing/notice_queue.h"
@@ -599,6 +601,16 @@ void SimulatedTurn(const SimulatedCluster::Read& read, const SimulatedCluster::G
   (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
 }
 
+// simulation/simulated_input.h
+void SimulateADump(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t start_s,
+                   const SimulatedCluster::Read& read, const SimulatedCluster::GroupsOf& groups_of,
+                   const SimulatedClusterOptions& options,
+                   const std::function<void(const SimulatedGap&)>& Print) {
+  SimulatedInput input(snapshot, groups, start_s, read);
+  auto cluster = SimulatedCluster::Make(input.AsRead(), groups_of, options);
+  for (const SimulatedGap& gap : input.gaps()) Print(gap);
+}
+
 // simulation/simulation.h
 double Saved(const SimulatedCluster::Read& read, const SimulatedCluster::GroupsOf& groups_of,
              SimulationOptions options) {
@@ -925,6 +937,12 @@ void PrintPlanOf(const PlanQuery& query, LoadedCluster& cluster,
                  const std::function<void(const PlanReport&)>& Print) {
   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
   Print((*answer)->Report());
+}
+
+// planning/plan_waves.h
+bool FollowAPlan(const std::unique_ptr<PlanAnswer>& answer) {
+  absl::StatusOr<PlanWaves> waves = FollowWaves(*answer, {.pod_startup_s = 60});
+  return waves.ok();
 }
 
 // planning/plan_search.h

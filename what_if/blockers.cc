@@ -16,6 +16,7 @@
 #include "groups/prices.h"
 #include "report/block_words.h"
 #include "report/plan_json.h"
+#include "what_if/mild_remedy.h"
 
 namespace ebb {
 namespace {
@@ -68,15 +69,37 @@ Blocker BlockerOf(const PlanReport::Keeper& keeper) {
   return blocker;
 }
 
+// What happens to a budget so that nodes go.  Each is tried as if the budget allowed every
+// disruption, which takes several rounds.
+std::string_view BudgetChange(BudgetOutlook outlook) {
+  switch (outlook) {
+    case BudgetOutlook::kRecovers:
+      return "nothing: it recovers";
+    case BudgetOutlook::kWaits:
+      return "its pods become healthy";
+    case BudgetOutlook::kNeverAllows:
+      return "allows disruptions (maxUnavailable: 1)";
+    case BudgetOutlook::kNotComputed:
+    case BudgetOutlook::kUnknown:
+      break;
+  }
+  return "allows every disruption";
+}
+
 Candidate BudgetCandidate(const Catalog& catalog, const PlanReport::Keeper& keeper) {
   Candidate candidate{.blocker = BlockerOf(keeper), .remedy = {}};
-  candidate.blocker.change = "allows every disruption";
   for (uint32_t p = 0; p < catalog.pdbs().size(); ++p) {
     const Pdb& pdb = catalog.pdbs()[p];
     if (catalog.Text(pdb.namespace_name) == keeper.namespace_name &&
         catalog.Text(pdb.name) == keeper.name) {
       candidate.remedy.objects.push_back(BudgetAllows(catalog, PdbId{p}, INT32_MAX));
+      const BudgetOutlook outlook = OutlookOf(pdb);
+      candidate.blocker.change = BudgetChange(outlook);
       candidate.blocker.detail = OutlookWords(pdb);
+      candidate.blocker.outlook = ToString(outlook);
+      if (outlook == BudgetOutlook::kNeverAllows) {
+        candidate.blocker.command = LineToAllowOne(keeper.namespace_name, keeper.name);
+      }
       if (pdb.sync_failed) candidate.blocker.not_tried = kNotComputed;
     }
   }
@@ -84,8 +107,9 @@ Candidate BudgetCandidate(const Catalog& catalog, const PlanReport::Keeper& keep
 }
 
 // For pods that a rule of the autoscaler keeps where they are.
-Candidate MovableCandidate(const Catalog& catalog, const PlanReport::Keeper& keeper,
-                           const std::vector<PodId>& pods) {
+Candidate MovableCandidate(const PlanReport& report, const PlanReport::Keeper& keeper,
+                           const std::vector<PodId>& pods, const PatchedCluster& patched) {
+  const Catalog& catalog = report.context.catalog();
   Candidate candidate{.blocker = BlockerOf(keeper), .remedy = {}};
   const BlockingPodReason reason = BlockingPodReasonOf(keeper.reason);
   if (std::optional<Remedy> flag = FlagFor(reason)) {
@@ -93,9 +117,11 @@ Candidate MovableCandidate(const Catalog& catalog, const PlanReport::Keeper& kee
     candidate.remedy = *std::move(flag);
     return candidate;
   }
-  candidate.blocker.change = "pods " + MayMoveWords(catalog, pods);
+  const AnnotationChanges changes = MildestChanges(report, pods, patched);
+  candidate.blocker.change = "pods " + WordsOf(changes);
+  candidate.blocker.command = LineToAnnotate(catalog, keeper, pods, changes);
   for (const PodId pod : pods) {
-    candidate.remedy.objects.push_back(PodMayMove(NameOfPod(catalog, pod)));
+    candidate.remedy.objects.push_back(Annotated(NameOfPod(catalog, pod), changes));
   }
   return candidate;
 }
@@ -107,6 +133,7 @@ std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport:
   for (const PlaceRule& rule : PlaceRules()) {
     Candidate candidate{.blocker = BlockerOf(keeper), .remedy = {}};
     candidate.blocker.change = fmt::format("pods without {}", rule.name);
+    candidate.blocker.command = LineToRemove(keeper, rule.place);
     for (const PodId pod : pods) {
       const ObjectName name = NameOfPod(catalog, pod);
       const std::string* const object = patched.Object(name);
@@ -262,6 +289,11 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
   for (auto& [group, candidate] : annotated) {
     candidate.blocker.change =
         fmt::format("nodes without {}", fmt::join(annotations[group], " and "));
+    AnnotationChanges changes;
+    for (const std::string_view key : annotations[group]) changes[std::string(key)] = std::nullopt;
+    std::vector<std::string> nodes;
+    for (const ObjectPatch& patch : candidate.remedy.objects) nodes.push_back(patch.of.name);
+    candidate.blocker.command = LineToAnnotateNodes(nodes, changes);
     add(group, UnremovableReason::kScaleDownDisabledAnnotation, std::move(candidate));
   }
   for (auto& [group, candidate] : minimums) {
@@ -307,15 +339,16 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
                                                   PatchedCluster& patched) {
   const Catalog& catalog = report.context.catalog();
   const auto pods = PodsOfKeepers(report);
-  std::vector<ObjectName> unplaced;
+  std::vector<ObjectName> read;  // Pods whose objects decide what is tried.
   for (size_t k = 0; k < std::min(options.limit, report.keepers.size()); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];
-    if (UnremovableReasonOf(keeper.reason) != UnremovableReason::kNoPlaceToMovePods) continue;
+    if (keeper.kind == "PodDisruptionBudget" || IsHeldByPending(keeper) || IsShare(keeper))
+      continue;
     for (const PodId pod : pods.at(KeyOfWorkload(keeper))) {
-      unplaced.push_back(NameOfPod(catalog, pod));
+      read.push_back(NameOfPod(catalog, pod));
     }
   }
-  if (absl::Status s = patched.Find(unplaced); !s.ok()) return s;
+  if (absl::Status s = patched.Find(read); !s.ok()) return s;
 
   std::vector<Candidate> candidates = NodeCandidates(report);
   if (std::optional<Candidate> share = ShareCandidate(report)) {
@@ -338,25 +371,12 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
       std::ranges::move(PlaceCandidates(catalog, keeper, its_pods, patched),
                         std::back_inserter(candidates));
     } else {
-      candidates.push_back(MovableCandidate(catalog, keeper, its_pods));
+      candidates.push_back(MovableCandidate(report, keeper, its_pods, patched));
     }
   }
   std::ranges::stable_sort(candidates, std::ranges::greater(),
                            [](const Candidate& each) { return each.blocker.keeps; });
   return candidates;
-}
-
-// The nodes that the plan removes, in its order, followed by the other nodes.
-std::vector<std::string> PlanFirst(const PlanReport& report) {
-  const Catalog& catalog = report.context.catalog();
-  std::vector<std::string> names;
-  for (const PlanReport::Removal& each : report.remove) {
-    names.emplace_back(catalog.NodeName(each.node));
-  }
-  for (const PlanReport::Kept& each : report.keep) {
-    names.emplace_back(catalog.NodeName(each.why.node));
-  }
-  return names;
 }
 
 // The hourly price of all these nodes.
@@ -370,11 +390,128 @@ double PriceOf(const Catalog& catalog, const std::vector<std::string>& nodes,
   return sum;
 }
 
+// Tries changes, and compares each plan with the one without any change.
+class Trials {
+ public:
+  Trials(const PlanReport& report, RemedyPlanner& planner, const BlockersOptions& options)
+      : catalog_(report.context.catalog()), planner_(planner), options_(options) {}
+
+  // Makes the plan without any change.
+  absl::Status Begin() {
+    absl::StatusOr<RemedyPlanner::Outcome> now = planner_.Try(Remedy());
+    if (!now.ok()) return now.status();
+    now_ = static_cast<int64_t>(now->goes.size());
+    most_ = now->goes.size();
+    if (options_.price) cost_now_ = PriceOf(catalog_, now->goes, options_);
+    return absl::OkStatus();
+  }
+
+  struct Gain {
+    int64_t nodes = 0;
+    std::optional<double> saved_per_hour;
+  };
+  absl::StatusOr<Gain> Try(const Remedy& remedy) {
+    const absl::StatusOr<RemedyPlanner::Outcome> then = planner_.TryForMoreThan(most_, remedy);
+    if (!then.ok()) return then.status();
+    most_ = std::max(most_, then->goes.size());
+    Gain gain{.nodes = static_cast<int64_t>(then->goes.size()) - now_, .saved_per_hour = {}};
+    if (options_.price) gain.saved_per_hour = PriceOf(catalog_, then->goes, options_) - cost_now_;
+    return gain;
+  }
+
+  [[nodiscard]] bool IsOver() const {
+    return options_.deadline != nullptr && options_.deadline->Expired();
+  }
+
+ private:
+  const Catalog& catalog_;
+  RemedyPlanner& planner_;
+  const BlockersOptions& options_;
+  int64_t now_ = 0;  // Nodes that go without any change.
+  size_t most_ = 0;  // Of the plans that were verified.
+  double cost_now_ = 0;
+};
+
+bool Recovers(const Blocker& blocker) {
+  return blocker.outlook == ToString(BudgetOutlook::kRecovers);
+}
+
+// Whether the change may be one of a set: a person makes it, of an object or a group.
+bool MayBeInSet(const Candidate& candidate) {
+  const Blocker& blocker = candidate.blocker;
+  const bool pending =
+      blocker.reason == "RoomForPendingPods" ||
+      BlockingPodReasonOf(blocker.reason) == BlockingPodReason::kPendingPodNotUnderstood;
+  return blocker.gained && blocker.kind != "Flag" && !pending && !Recovers(blocker) &&
+         FlagFor(BlockingPodReasonOf(blocker.reason)) == std::nullopt;
+}
+
+Remedy Together(const std::vector<Candidate>& candidates, const std::vector<size_t>& members) {
+  Remedy all;
+  std::vector<std::function<void(PlanQuery&, NodeGroups&)>> adjust;
+  for (const size_t member : members) {
+    const Remedy& remedy = candidates[member].remedy;
+    all.objects.insert(all.objects.end(), remedy.objects.begin(), remedy.objects.end());
+    if (remedy.adjust) adjust.push_back(remedy.adjust);
+  }
+  all.adjust = [adjust](PlanQuery& query, NodeGroups& groups) {
+    for (const auto& each : adjust) each(query, groups);
+  };
+  return all;
+}
+
+// Adds sets of changes to `found`.  `candidates` are ranked as the blockers of `found`.
+absl::Status TrySets(const std::vector<Candidate>& candidates, const BlockersOptions& options,
+                     Trials& trials, Blockers& found) {
+  std::vector<size_t> pool;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (MayBeInSet(candidates[i])) pool.push_back(i);
+  }
+  if (pool.size() < 2 || *candidates[pool[0]].blocker.gained <= 0) return absl::OkStatus();
+  BlockerSet best{.blockers = {pool[0]},
+                  .gained = *candidates[pool[0]].blocker.gained,
+                  .saved_per_hour = candidates[pool[0]].blocker.saved_per_hour};
+  const auto may_try = [&] { return found.sets_tried < options.sets && !trials.IsOver(); };
+  // Returns whether these changes together gain as many nodes as `enough`.
+  const auto take = [&](std::vector<size_t> members, int64_t enough) -> absl::StatusOr<bool> {
+    ++found.sets_tried;
+    const absl::StatusOr<Trials::Gain> gain = trials.Try(Together(candidates, members));
+    if (!gain.ok()) return gain.status();
+    if (gain->nodes < enough) return false;
+    best = {.blockers = std::move(members),
+            .gained = gain->nodes,
+            .saved_per_hour = gain->saved_per_hour};
+    return true;
+  };
+  for (size_t i = 1; i < pool.size() && may_try(); ++i) {
+    std::vector<size_t> members = best.blockers;
+    members.push_back(pool[i]);
+    const absl::StatusOr<bool> taken = take(std::move(members), best.gained + 1);
+    if (!taken.ok()) return taken.status();
+    if (*taken) found.sets.push_back(best);
+  }
+  // The last member was necessary when it came.
+  for (size_t i = 0; best.blockers.size() > 2 && i + 1 < best.blockers.size() && may_try();) {
+    std::vector<size_t> members = best.blockers;
+    members.erase(members.begin() + static_cast<ptrdiff_t>(i));
+    const absl::StatusOr<bool> taken = take(std::move(members), best.gained);
+    if (!taken.ok()) return taken.status();
+    if (*taken) {
+      std::erase_if(found.sets, [&](const BlockerSet& each) {
+        return each.blockers.size() >= best.blockers.size();
+      });
+      found.sets.push_back(best);
+    } else {
+      ++i;
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery& query,
                                       LiveCluster& cluster, const BlockersOptions& options) {
-  const Catalog& catalog = report.context.catalog();
   RemedyPlanner remedy_planner(cluster, query);
   absl::StatusOr<std::vector<Candidate>> candidates =
       Candidates(report, options, remedy_planner.patched());
@@ -386,45 +523,66 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery&
   }
   if (absl::Status s = remedy_planner.Find(remedies); !s.ok()) return s;
 
-  remedy_planner.TryInOrder(PlanFirst(report));
-  const absl::StatusOr<RemedyPlanner::Outcome> now = remedy_planner.Try(Remedy());
-  if (!now.ok()) return now.status();
-  Blockers found{.removed = report.remove.size(), .kept = report.keep.size(), .blockers = {}};
+  remedy_planner.TryInOrder(NodesOfPlanFirst(report));
+  Trials trials(report, remedy_planner, options);
+  if (absl::Status s = trials.Begin(); !s.ok()) return s;
   size_t tried = 0;
-  size_t most = now->goes.size();  // Of the plans that were verified.
   for (auto& [blocker, remedy] : *candidates) {
-    if (!blocker.not_tried.empty()) {
-      // `not_tried` already says why.
-    } else if (tried == remedies.size()) {
+    if (!blocker.not_tried.empty()) continue;  // It already says why.
+    if (tried == remedies.size()) {
       blocker.not_tried = kBeyondLimit;
-    } else if (options.deadline != nullptr && options.deadline->Expired()) {
+    } else if (trials.IsOver()) {
       blocker.not_tried = kOutOfTime;
     } else {
       if (options.on_progress) options.on_progress(tried, remedies.size());
       ++tried;
-      const absl::StatusOr<RemedyPlanner::Outcome> then =
-          remedy_planner.TryForMoreThan(most, remedy);
-      if (then.status().code() == absl::StatusCode::kFailedPrecondition) {
-        blocker.not_tried = std::string(then.status().message());
-        found.blockers.push_back(std::move(blocker));
+      const absl::StatusOr<Trials::Gain> gain = trials.Try(remedy);
+      if (gain.status().code() == absl::StatusCode::kFailedPrecondition) {
+        blocker.not_tried = std::string(gain.status().message());
         continue;
       }
-      if (!then.ok()) return then.status();
-      most = std::max(most, then->goes.size());
-      blocker.gained =
-          static_cast<int64_t>(then->goes.size()) - static_cast<int64_t>(now->goes.size());
-      if (options.price) {
-        blocker.saved_per_hour =
-            PriceOf(catalog, then->goes, options) - PriceOf(catalog, now->goes, options);
-      }
+      if (!gain.ok()) return gain.status();
+      blocker.gained = gain->nodes;
+      blocker.saved_per_hour = gain->saved_per_hour;
     }
-    found.blockers.push_back(std::move(blocker));
   }
-  std::ranges::stable_sort(found.blockers, [](const Blocker& a, const Blocker& b) {
-    return a.gained.value_or(INT64_MIN) > b.gained.value_or(INT64_MIN);
+  std::ranges::stable_sort(*candidates, std::ranges::greater(), [](const Candidate& each) {
+    const Blocker& blocker = each.blocker;
+    return std::tuple(blocker.gained.has_value(), !Recovers(blocker), blocker.gained.value_or(0));
   });
+  Blockers found;
+  found.removed = report.remove.size();
+  found.kept = report.keep.size();
+  if (absl::Status s = TrySets(*candidates, options, trials, found); !s.ok()) return s;
+  for (Candidate& each : *candidates) found.blockers.push_back(std::move(each.blocker));
   return found;
 }
+
+namespace {
+
+// What names a change of a set.
+Json ChangeJson(const Blocker& blocker) {
+  Json json = {{"kind", blocker.kind}};
+  if (!blocker.namespace_name.empty()) json["namespace"] = blocker.namespace_name;
+  json["name"] = blocker.name;
+  json["change"] = blocker.change;
+  return json;
+}
+
+Json SetsJson(const Blockers& blockers) {
+  Json sets = Json::array();
+  for (const BlockerSet& set : blockers.sets) {
+    Json json = {{"changes", Json::array()}, {"nodesGained", set.gained}};
+    for (const size_t member : set.blockers) {
+      json["changes"].push_back(ChangeJson(blockers.blockers[member]));
+    }
+    if (set.saved_per_hour) json["savedPerHourGained"] = RoundedAmount(*set.saved_per_hour);
+    sets.push_back(std::move(json));
+  }
+  return sets;
+}
+
+}  // namespace
 
 Json BlockersJson(const Blockers& blockers) {
   Json list = Json::array();
@@ -436,16 +594,17 @@ Json BlockersJson(const Blockers& blockers) {
     json["nodes"] = each.keeps;
     if (!each.change.empty()) json["change"] = each.change;
     if (!each.detail.empty()) json["detail"] = each.detail;
+    if (!each.outlook.empty()) json["outlook"] = each.outlook;
+    if (!each.command.empty()) json["command"] = each.command;
     if (each.gained) json["nodesGained"] = *each.gained;
     if (each.saved_per_hour) json["savedPerHourGained"] = RoundedAmount(*each.saved_per_hour);
     if (!each.not_tried.empty()) json["notTried"] = each.not_tried;
     list.push_back(std::move(json));
   }
-  return {{"apiVersion", kPlanApiVersion},
-          {"kind", "Blockers"},
-          {"removed", blockers.removed},
-          {"kept", blockers.kept},
-          {"blockers", std::move(list)}};
+  return {{"apiVersion", kPlanApiVersion}, {"kind", "Blockers"},
+          {"removed", blockers.removed},   {"kept", blockers.kept},
+          {"blockers", std::move(list)},   {"setsTried", blockers.sets_tried},
+          {"sets", SetsJson(blockers)}};
 }
 
 }  // namespace ebb

@@ -104,6 +104,18 @@ absl::Status RemedyPlanner::Find(std::span<const Remedy> remedies) {
   return patched_.Find(names);
 }
 
+std::vector<std::string> NodesOfPlanFirst(const PlanReport& report) {
+  const Catalog& catalog = report.context.catalog();
+  std::vector<std::string> names;
+  for (const PlanReport::Removal& each : report.remove) {
+    names.emplace_back(catalog.NodeName(each.node));
+  }
+  for (const PlanReport::Kept& each : report.keep) {
+    names.emplace_back(catalog.NodeName(each.why.node));
+  }
+  return names;
+}
+
 ObjectName NameOfPod(const Catalog& catalog, PodId pod) {
   return {.kind = "Pod",
           .namespace_name = std::string(catalog.Text(catalog.shape_of(pod).namespace_name)),

@@ -24,6 +24,7 @@
 #include "engine/plan/node_groups.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_query.h"
+#include "report/plan_report.h"
 #include "snapshot/catalog.h"
 #include "what_if/object_patch.h"
 #include "what_if/patched_cluster.h"
@@ -75,6 +76,9 @@ class RemedyPlanner {
   const PlanQuery& query_;
   std::vector<std::string> order_;  // Empty: the query's order.
 };
+
+// The nodes that the plan removes, in its order, followed by the other nodes.
+std::vector<std::string> NodesOfPlanFirst(const PlanReport& report);
 
 // --- Changes of objects ----------------------------------------------------------
 

@@ -14,6 +14,7 @@
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
 #include "cli/print/markdown.h"
+#include "cli/print/page_file.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
 #include "groups/prices.h"
@@ -134,13 +135,18 @@ void CompareCommand::AddTo(CLI::App& app) {
       ->type_name("FORMAT")
       ->capture_default_str();
   fail_if.AddTo(app, "Output");
+  report.AddFileTo(app);
 }
 
 int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!fail_if.Fit(ComparisonFigures(), "ebb compare", err)) return 2;
+  const UsedFile files[] = {
+      {"BEFORE", before, FileUse::kRead}, {"AFTER", after, FileUse::kRead}, report.File()};
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(report.file); !s.ok()) return Fail(s, err);
   const absl::StatusOr<Json> a = ReadPlanFile(before);
   if (!a.ok()) return Fail(a.status(), err);
-  const absl::StatusOr<Json> b = ReadPlanFile(after);
+  absl::StatusOr<Json> b = ReadPlanFile(after);
   if (!b.ok()) return Fail(b.status(), err);
   const absl::StatusOr<PlanComparison> comparison = ComparePlans(*a, *b);
   if (!comparison.ok()) {
@@ -148,6 +154,10 @@ int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
         absl::Status(comparison.status().code(),
                      absl::StrCat(before, ", ", after, ": ", comparison.status().message())),
         err);
+  }
+  if (report.active()) {
+    Json page = {{"comparison", ComparisonJson(*comparison)}, {"plan", *std::move(b)}};
+    if (absl::Status s = WritePageFile(report.file, std::move(page)); !s.ok()) return Fail(s, err);
   }
   PrintComparison(*comparison, output, /*all_rows=*/false, out);
   out.flush();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/flags/fail_if.h"
+#include "cli/flags/report_flags.h"
 #include "report/plan_comparison.h"
 
 namespace CLI {
@@ -20,6 +21,7 @@ struct CompareCommand {
   std::string after;
   std::string output = "table";
   FailIf fail_if;
+  ReportFlags report;
 
   void AddTo(CLI::App& app);
   // Returns the exit code: 0, 1 for bad input, or that of `fail_if`.

@@ -21,14 +21,13 @@
 #include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/query_flags.h"
-#include "cli/print/curves.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/progress.h"
 #include "cli/print/table.h"
 #include "groups/prices.h"
 #include "planning/plan_answer.h"
 #include "platform/clock.h"
-#include "platform/output_file.h"
 #include "report/plan_json.h"
 #include "search/frontier.h"
 #include "snapshot/formats/json_text.h"
@@ -80,38 +79,6 @@ void PrintCsv(const FrontierStory& story, std::ostream& out) {
 
 nlohmann::ordered_json JsonOf(const FrontierStory& story) {
   return FrontierJson(story.points, story.warnings, story.currency);
-}
-
-std::string Page(const FrontierStory& story) {
-  Curve nodes{.name = "nodes", .style = "with", .points = {{0, 0}}};
-  Curve saved{.name = "saved", .style = "with", .points = {{0, 0}}};
-  for (const FrontierPoint& point : story.points) {
-    const auto evicted = static_cast<double>(point.evicted);
-    nodes.points.push_back({evicted, static_cast<double>(point.nodes)});
-    saved.points.push_back({evicted, point.worth});
-  }
-  const ChartAxes axes{.percent = false,
-                       .x_step = StepFor(nodes.points.back().x > 0 ? nodes.points.back().x : 1),
-                       .x_label = [](double x) { return WithCommas(static_cast<uint64_t>(x)); }};
-  std::string page =
-      PageHead("ebb frontier", story.title, "From left to right: pods that are evicted.");
-  page += DrawCurves("Nodes that go", axes, {nodes});
-  if (story.currency) {
-    page += DrawCurves(
-        fmt::format("Saved an hour{}{}", story.currency->empty() ? "" : ", ", *story.currency),
-        axes, {saved});
-  }
-  page += "<table><tr><th>pods evicted</th><th>nodes that go</th>";
-  page += story.currency ? "<th>saved an hour</th></tr>\n" : "</tr>\n";
-  for (const FrontierPoint& point : Some(story.points, 100)) {
-    page += fmt::format("<tr><td>{}</td><td>{}</td>", WithCommas(point.evicted),
-                        WithCommas(point.nodes));
-    if (story.currency) {
-      page += fmt::format("<td>{}</td>", Escaped(MoneyText(point.worth, *story.currency)));
-    }
-    page += "</tr>\n";
-  }
-  return page + "</table></body></html>\n";
 }
 
 void PrintStory(const FrontierStory& story, const std::string& output, std::ostream& out) {
@@ -204,7 +171,10 @@ std::vector<UsedFile> FrontierCommand::Files() const {
 
 int FrontierCommand::WritePage(const FrontierStory& story, std::ostream& err) const {
   if (report.empty()) return 0;
-  const absl::Status written = WriteFile(report, Page(story));
+  nlohmann::ordered_json data;
+  data["title"] = story.title;
+  data["frontier"] = JsonOf(story);
+  const absl::Status written = WritePageFile(report, std::move(data));
   return written.ok() ? 0 : Fail(written, err);
 }
 
@@ -263,6 +233,7 @@ int FrontierCommand::Over(LoadedCluster& cluster, const GroupRules& rules,
 int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   plan.PrintFlagRemarks(err);
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(report); !s.ok()) return Fail(s, err);
   if (plan.watch.active()) {
     const auto ask = [&](LoadedCluster& cluster, LiveCluster& /*live*/, const GroupRules& rules,
                          const PlanCommand::Loaded& loaded) {

@@ -25,6 +25,7 @@
 #include "cli/flags/option_flags.h"
 #include "cli/print/explain_print.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/plan_print.h"
 #include "cli/print/progress.h"
 #include "cli/print/table.h"
@@ -33,8 +34,11 @@
 #include "options/option_field.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
+#include "planning/plan_waves.h"
 #include "platform/clock.h"
 #include "report/explain.h"
+#include "report/page_data.h"
+#include "report/plan_json.h"
 #include "report/plan_report.h"
 #include "session/wire_tables.h"
 #include "session/wire_what_if.h"
@@ -50,6 +54,10 @@ namespace wire = v1alpha1;
 namespace {
 
 constexpr const char* kInputGroup = "Input";
+// Flags of rounds that --waves uses.
+constexpr std::string_view kUnneededTime = "scale-down-unneeded-time";
+constexpr std::string_view kDelayAfterDelete = "scale-down-delay-after-delete";
+constexpr std::string_view kFlagsOfWaves[] = {kUnneededTime, kDelayAfterDelete};
 
 void AddNodeGroupsFlag(PlanCommand& command, CLI::App& app) {
   app.add_option("--node-groups", command.node_groups,
@@ -80,11 +88,7 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
   });
   const std::string group = kInputGroup;
   AddNodeGroupsFlag(command, app);
-  app.add_option("--prices", command.prices,
-                 "What nodes cost an hour, as YAML or CSV (docs/better-plans.md)")
-      ->check(values::File())
-      ->type_name("FILE")
-      ->group(group);
+  AddPriceFlags(command.prices, command.price_rules, group, app);
   app.add_option(
          "--nodes", command.nodes,
          "Smallest and largest size of a node group, over what --node-groups says of it, as "
@@ -116,7 +120,8 @@ CLI::Validator PlanFormatChoice() {
 void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
   app.add_option("-o,--output", command.output,
-                 "table, wide, json, yaml, csv (a row a node), name or markdown")
+                 "table, wide, json, yaml, csv (a row a node), name, markdown, sh (a script that "
+                 "carries the plan out) or patch (commands that annotate the pods)")
       ->check(PlanFormatChoice())
       ->type_name("FORMAT")
       ->capture_default_str()
@@ -139,6 +144,7 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
+  command.report.AddTo(app);
   app.add_flag("--all", command.all_rows,
                "Show every row of the table; on a terminal it ends after 40 otherwise")
       ->check(values::Switch())
@@ -180,6 +186,21 @@ void AddNodeAndPodFlags(PlanCommand& command, CLI::App& app) {
   const std::vector<OptionField> fields = FieldsOf(command.options);
   AddOptionFlags(fields, OptionGroup::kNodes, app, "Which nodes may go", &command.given);
   AddOptionFlags(fields, OptionGroup::kPods, app, "Which pods may be moved", &command.given);
+}
+
+void AddWaveFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Waves";
+  app.add_flag("--waves", command.waves,
+               "Carry the plan on: budgets recover when evicted pods are ready elsewhere, and more "
+               "nodes go, until none can (docs/waves.md)")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_option("--pod-startup-time", command.pod_startup_time,
+                 "How long a pod takes from its eviction until it is ready elsewhere")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
 }
 
 }  // namespace
@@ -300,6 +321,7 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddPlanFlags(app);
   AddOutputFlags(*this, app);
   questions.AddTo(app);
+  AddWaveFlags(*this, app);
   over_time.AddTo(app, options, given);
   watch.AddTo(app);
   at_server.AddTo(app);
@@ -318,8 +340,8 @@ PlanQuery PlanCommand::Query() const {
   query.planner = asked.scale_down.planner;
   query.order = asked.candidate_order;
   query.max_scale_down_parallelism = ScaleDownLimit();
-  // Names are carried out.
-  if (query.stable && output == "name") query.stable->verify_every = 1;
+  // The user acts upon the answer.
+  if (query.stable && IsCarriedOut(output)) query.stable->verify_every = 1;
   return query;
 }
 
@@ -327,11 +349,17 @@ absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& 
   PlanQuery query = Query();
   query.groups = rules;
   query.now_s = now_s;
-  if (prices.empty()) return query;
-  absl::StatusOr<PriceList> list = ReadPriceFile(prices);
+  absl::StatusOr<std::optional<PriceList>> list = ReadPriceFlags();
   if (!list.ok()) return list.status();
   query.prices = *std::move(list);
   return query;
+}
+
+absl::StatusOr<std::optional<PriceList>> PlanCommand::ReadPriceFlags() const {
+  if (prices.empty()) return std::nullopt;
+  absl::StatusOr<PriceList> list = ReadPrices(prices, ParsePriceRules(price_rules));
+  if (!list.ok()) return list.status();
+  return std::optional(*std::move(list));
 }
 
 std::optional<double> PlanCommand::SecondsLeft(Clock::time_point start) const {
@@ -351,8 +379,8 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
       rules, of_flags, now.empty() ? std::nullopt : ParseRfc3339(now), clock.count(), cluster);
   if (!now_s.ok()) return now_s;
   if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return s;
-  // The user acts upon names and rounds.
-  const bool shown = output != "name" && over_time.state.empty();
+  // The user acts upon names, scripts and rounds.
+  const bool shown = !IsCarriedOut(output) && over_time.state.empty();
   absl::Status possible =
       shown ? CheckWhole(cluster.warnings, options.load.allow_incomplete)
             : CheckMayBeCarriedOut(cluster.warnings, options.load.allow_incomplete);
@@ -367,8 +395,11 @@ std::vector<UsedFile> PlanCommand::Files() const {
     files.push_back({"--watch-file", file, FileUse::kRead});
   }
   files.push_back({"--node-groups", node_groups, FileUse::kRead});
-  files.push_back({"--prices", prices, FileUse::kRead});
+  for (const std::string& name : prices) {
+    if (name != kBuiltinPrices) files.push_back({"--prices", name, FileUse::kRead});
+  }
   files.push_back({"--what-if", what_if, FileUse::kRead});
+  files.push_back(report.File());
   files.push_back({"--events", over_time.events, FileUse::kRead});
   files.push_back({"--state", over_time.state, FileUse::kDatabase});
   files.push_back({"--record", over_time.record, FileUse::kDatabase});
@@ -393,7 +424,9 @@ std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
 }
 
 bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
-  if (explain.empty() || (output != "csv" && output != "name" && output != "markdown")) return true;
+  if (explain.empty() || (output != "csv" && output != "markdown" && !IsCarriedOut(output))) {
+    return true;
+  }
   PrintMessage(
       "--explain: -o " + output + " is not a format of explanations; expected table, json or yaml",
       err, "ebb plan");
@@ -417,16 +450,28 @@ bool PlanCommand::CostFlagsFit(std::ostream& err) const {
   return false;
 }
 
+bool PlanCommand::WaveFlagsFit(std::ostream& err) const {
+  if (!waves || (output != "csv" && output != "name")) return true;
+  PrintMessage(
+      "--waves: -o " + output + " is not a format of waves; expected table, wide, json or yaml",
+      err, "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
 void PlanCommand::PrintFlagRemarks(std::ostream& err) const {
   if (over_time.app != nullptr) PrintIgnoredFlags(*over_time.app, err);
-  if (!over_time.active()) over_time.WarnUnused(err);
+  std::span<const std::string_view> used;
+  if (waves) used = kFlagsOfWaves;
+  if (!over_time.active()) over_time.WarnUnused(err, used);
   WarnOfOldFlags(given, err);
 }
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   PrintFlagRemarks(err);
-  if (!ExplainFlagsFit(err) || !CostFlagsFit(err)) return 2;
+  if (!ExplainFlagsFit(err) || !CostFlagsFit(err) || !WaveFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(report.file); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
   const absl::StatusOr<GroupRules> rules = ReadGroupRules();
@@ -518,6 +563,18 @@ absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, cons
   return Made{.query = *std::move(query), .answer = *std::move(answer), .interrupted = interrupted};
 }
 
+WaveModel PlanCommand::Model() const {
+  WaveModel model{.pod_startup_s = DurationSeconds(pod_startup_time)};
+  const ScaleDownOptions& rounds = options.scale_down;
+  if (given.contains(kUnneededTime)) {
+    model.unneeded_s = rounds.deletion.scale_down_unneeded_time_s;
+  }
+  if (given.contains(kDelayAfterDelete)) {
+    model.delay_after_delete_s = rounds.cooldown.scale_down_delay_after_delete_s;
+  }
+  return model;
+}
+
 void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
   PrintLoadWarnings(*made.answer->cluster, err);
   if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
@@ -535,13 +592,24 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const absl::StatusOr<Made> made =
       Make(cluster, rules, loaded.since, progress, err, loaded.memory);
   if (!made.ok()) return progress.Done(), Fail(made.status(), err);
-  const PlanReport report = made->answer->Report();
-  const absl::StatusOr<std::vector<NodeId>> explained =
-      FindNodes(report.context.catalog(), explain);
+  std::optional<PlanWaves> followed;
+  PlanContext context = made->answer->Context();
+  if (waves) {
+    progress.Say("following waves");
+    const auto end = SimulationEnd(loaded.since);
+    std::optional<ClockDeadline> limit;
+    if (end) limit.emplace(*end);
+    absl::StatusOr<PlanWaves> found =
+        FollowWaves(*made->answer, Model(), limit ? &*limit : nullptr);
+    if (!found.ok()) return progress.Done(), Fail(found.status(), err);
+    context.waves = &followed.emplace(*std::move(found));
+  }
+  const PlanReport plan = MakeReport(context);
+  const absl::StatusOr<std::vector<NodeId>> explained = FindNodes(plan.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
   if (explained.ok() && loaded.live != nullptr) {
     progress.Say("trying changes");
-    remedies = FindAllRemedies(report, *explained, made->query, *loaded.live);
+    remedies = FindAllRemedies(plan, *explained, made->query, *loaded.live);
   }
   progress.Done();
   PrintRemarks(*made, err);
@@ -551,9 +619,14 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
                 err);
   }
   if (!remedies.ok()) return Fail(remedies.status(), err);
-  PrintAnswer(*this, report, *explained, *remedies, out);
-  if (stats) PrintStats(report, loaded.import_s, err, loaded.rebuilds);
-  return GateOf(fail_if, report, ExitCode(!report.remove.empty()), err);
+  if (report.active()) {
+    const absl::Status written =
+        WritePageFile(report.file, PageData(plan, PlanJson(plan), report.team_label));
+    if (!written.ok()) return Fail(written, err);
+  }
+  PrintAnswer(*this, plan, *explained, *remedies, out);
+  if (stats) PrintStats(plan, loaded.import_s, err, loaded.rebuilds);
+  return GateOf(fail_if, plan, ExitCode(!plan.remove.empty()), err);
 }
 
 }  // namespace ebb

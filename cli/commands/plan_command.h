@@ -19,13 +19,16 @@
 #include "absl/status/statusor.h"
 #include "base/parallel.h"
 #include "cli/flags/fail_if.h"
+#include "cli/flags/flag_values.h"
 #include "cli/flags/option_flags.h"
 #include "cli/flags/query_flags.h"
+#include "cli/flags/report_flags.h"
 #include "cli/flags/round_flags.h"
 #include "cli/flags/server_flags.h"
 #include "cli/flags/watch_flags.h"
 #include "cli/print/progress.h"
 #include "groups/groups.h"
+#include "groups/prices.h"
 #include "options/round_options.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
@@ -33,6 +36,7 @@
 #include "planning/rebuild_log.h"
 #include "platform/file_identity.h"
 #include "report/plan_report.h"
+#include "report/plan_waves.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace CLI {
@@ -44,12 +48,14 @@ namespace ebb {
 struct PlanCommand {
   std::vector<std::string> inputs;
   std::string node_groups;
-  std::string prices;              // A file; empty: no prices.
-  std::vector<std::string> nodes;  // MIN:MAX:NAME, as the autoscaler's --nodes.
+  std::vector<std::string> prices;       // A file, "builtin", or both; empty: no prices.
+  std::vector<std::string> price_rules;  // "spot=0.35", "discount=0.2".
+  std::vector<std::string> nodes;        // MIN:MAX:NAME, as the autoscaler's --nodes.
   std::string output = "table";
   std::vector<std::string> explain;
   bool counterfactual = false;
   std::string what_if;  // A file; empty: no what-if.
+  ReportFlags report;   // With --report: a page too.
   bool all_rows = false;
   bool exit_code = false;
   FailIf fail_if;
@@ -62,6 +68,8 @@ struct PlanCommand {
   GivenFlags given;  // Which flags of `options` were given.
   std::string simulation_timeout;
   QueryFlags questions;
+  bool waves = false;
+  std::string pod_startup_time = DurationFlagText(WaveModel().pod_startup_s);
   RoundFlags over_time;   // With --state: makes a round instead of a plan over a dump.
   WatchFlags watch;       // With --watch-file: plans whenever the cluster has changed.
   ServerFlags at_server;  // With --server: a daemon plans.
@@ -108,9 +116,13 @@ struct PlanCommand {
   void PrintFlagRemarks(std::ostream& err) const;
   // Returns false and prints an error if -o is not a format of an explanation.
   bool ExplainFlagsFit(std::ostream& err) const;
+  // Returns false and prints an error if -o is not a format of --waves.
+  bool WaveFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if --objective, --prices and --move-cost contradict each
   // other, or --fail-if is not about figures of the answer.
   bool CostFlagsFit(std::ostream& err) const;
+  // The prices that --prices and --price-rule give; nullopt: none.
+  [[nodiscard]] absl::StatusOr<std::optional<PriceList>> ReadPriceFlags() const;
   // The groups and sizes that --node-groups and --nodes give.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
   // A plan, with the question it answers.  The cluster must outlive it.
@@ -126,6 +138,8 @@ struct PlanCommand {
                                           std::chrono::steady_clock::time_point since,
                                           Progress& progress, std::ostream& err,
                                           StablePlanner* memory = nullptr) const;
+  // The model of --waves that the flags describe.
+  [[nodiscard]] WaveModel Model() const;
   // Prints warnings and notes about the plan.
   void PrintRemarks(const Made& made, std::ostream& err) const;
   // How the cluster was loaded.

@@ -10,6 +10,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,10 +22,12 @@
 #include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/progress.h"
 #include "planning/live_cluster.h"
 #include "platform/clock.h"
 #include "platform/settings_file.h"
+#include "report/page_data.h"
 #include "report/plan_comparison.h"
 #include "report/plan_json.h"
 #include "report/plan_report.h"
@@ -56,7 +59,8 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   const QueryFlags& questions = command.questions;
   of_command(questions.optimize, "optimize", "true");
   of_command(questions.ForCost(), "objective", "cost");
-  of_command(!command.prices.empty(), "prices", command.prices);
+  for (const std::string& each : command.prices) of_command(true, "prices", each);
+  for (const std::string& each : command.price_rules) of_command(true, "price-rule", each);
   of_command(questions.trials > 0, "trials", fmt::to_string(questions.trials));
   if (questions.trial.robust) {
     of_command(true, "robust", fmt::to_string(*questions.trial.robust));
@@ -95,7 +99,9 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
 }
 
 // The output of `ebb plan -o json` for the cluster, with all flags of the command.
-absl::StatusOr<Json> PlanOf(const PlanCommand& command, LoadedCluster& cluster, std::ostream& err) {
+// `page`: receives the data of a page about the plan, if one is wanted; null: none is.
+absl::StatusOr<Json> PlanOf(const PlanCommand& command, LoadedCluster& cluster, std::ostream& err,
+                            Json* page = nullptr) {
   const absl::StatusOr<GroupRules> rules = command.ReadGroupRules();
   if (!rules.ok()) return rules.status();
   Progress progress;
@@ -106,12 +112,16 @@ absl::StatusOr<Json> PlanOf(const PlanCommand& command, LoadedCluster& cluster, 
   command.PrintRemarks(*made, err);
   const PlanReport report = made->answer->Report();
   if (command.stats) PrintStats(report, /*import_s=*/0, err);
-  return PlanJson(report);
+  Json json = PlanJson(report);
+  if (page != nullptr && command.report.active()) {
+    *page = PageData(report, json, command.report.team_label);
+  }
+  return json;
 }
 
 absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, const WhatIfQuestion& question,
-                                       LoadedCluster& cluster, LiveCluster& live,
-                                       std::ostream& err) {
+                                       LoadedCluster& cluster, LiveCluster& live, std::ostream& err,
+                                       Json& page) {
   const absl::StatusOr<Json> plan_before = PlanOf(command, cluster, err);
   if (!plan_before.ok()) return plan_before.status();
 
@@ -123,7 +133,7 @@ absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, const WhatIfQ
   LiveCluster::Version after = live.Unchecked();
   // The first plan printed the warnings about the input already, so this plan prints only errors.
   std::ostringstream said;
-  const absl::StatusOr<Json> plan_after = PlanOf(question.changed, after.cluster, said);
+  const absl::StatusOr<Json> plan_after = PlanOf(question.changed, after.cluster, said, &page);
   if (!plan_after.ok()) {
     err << said.str();
     return plan_after.status();
@@ -159,10 +169,18 @@ bool CompareFlagsFit(const PlanCommand& command, std::ostream& err) {
 
 int WhatIfOver(const PlanCommand& command, const WhatIfQuestion& question, LoadedCluster& cluster,
                LiveCluster& live, std::ostream& out, std::ostream& err) {
-  const absl::StatusOr<PlanComparison> comparison = Compare(command, question, cluster, live, err);
+  Json page;
+  const absl::StatusOr<PlanComparison> comparison =
+      Compare(command, question, cluster, live, err, page);
   if (!comparison.ok()) {
     if (comparison.status().message().empty()) return 1;
     return Fail(comparison.status(), err);
+  }
+  if (command.report.active()) {
+    page["comparison"] = ComparisonJson(*comparison);
+    if (absl::Status w = WritePageFile(command.report.file, std::move(page)); !w.ok()) {
+      return Fail(w, err);
+    }
   }
   PrintComparison(*comparison, command.output, command.all_rows, out);
   out.flush();
@@ -173,6 +191,7 @@ int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) 
   command.PrintFlagRemarks(err);
   if (!CompareFlagsFit(command, err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(command.report.file); !s.ok()) return Fail(s, err);
   const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
   if (!question.ok()) return Fail(question.status(), err);
   const absl::StatusOr<std::unique_ptr<LiveCluster>> live =

@@ -16,11 +16,14 @@ constexpr std::string_view kAlone = "each change is tried with a plain plan, wit
 constexpr std::string_view kNoFigures =
     "explanations and comparisons do not show figures of the whole plan";
 constexpr std::string_view kOwnCluster = "a simulation generates its own cluster";
-constexpr std::string_view kReadsNothing = "a simulation reads no dump";
+constexpr std::string_view kReadsNothing = "a simulation of a generated cluster reads no dump";
+constexpr std::string_view kOwnRules =
+    "a simulation follows the newest kubelet, and kubelets reject pods of another system";
 constexpr std::string_view kDaemonsRounds = "the daemon makes the rounds, and does not search";
 constexpr std::string_view kDumpStays = "a dump is read once, and ebb cannot act on it";
 constexpr std::string_view kInRequests = "each request on standard input has these itself";
 constexpr std::string_view kOwnObjects = "each request on standard input has its own objects";
+constexpr std::string_view kNoRequests = "a daemon's answer does not say what each pod requests";
 constexpr std::string_view kSearchFlag = "it is a setting of the search";
 constexpr std::string_view kKept = "a stable plan keeps the last one";
 constexpr std::string_view kStableFlag = "it is a setting of stable plans";
@@ -32,6 +35,7 @@ constexpr std::string_view kSimulationFlag = "it is a setting of the simulation"
 constexpr std::string_view kLiveFlag = "it applies to a cluster that a feeder keeps up to date";
 constexpr std::string_view kStateFlag = "a daemon keeps the state of its sessions itself";
 constexpr std::string_view kPoolsFlag = "policies decide by it";
+constexpr std::string_view kNoWaves = "there is no place for waves in its answer";
 constexpr std::string_view kGenerated = "a recorded load replaces a generated one";
 
 constexpr Exclusion kExclusions[] = {
@@ -52,6 +56,13 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--state", "--robust", kOwnOptions},
     {"plan", "--state", "--nominated-share", kOwnOptions},
     {"plan", "--state", "--stable", kOwnOptions},
+    {"plan", "--waves", "--state",
+     "a round is one step over time; `ebb run --simulate --input` makes rounds in virtual time"},
+    {"plan", "--waves", "--server",
+     "a daemon's reply has no waves; write its cluster to a file with `ebb dump` and plan that"},
+    {"plan", "--waves", "--watch-file", "waves show how a cluster develops without other changes"},
+    {"plan", "--waves", "--explain", kNoWaves},
+    {"plan", "--waves", "--what-if", kNoWaves},
     {"plan", "--state", "--fail-if", "its figures are of a plan, and a round is not one"},
     {"plan", "--explain", "--fail-if", kNoFigures},
     {"plan", "--stable", "--optimize", kKept},
@@ -66,12 +77,14 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--iterations", "--budget", "each of them ends the search"},
     {"plan", "--max-evictions", "--move-cost",
      "a search weighs moves by one of them: a limit or a price"},
+    {"plan", "--team-label", "--server", kNoRequests},
+    {"blockers", "--team-label", "--server", kNoRequests},
     {"blockers", "--server", "--watch-file", kOneSource},
+    {"blockers", "--server", "--usage", "usage is compared with a dump; a daemon takes none"},
     {"frontier", "--server", "--watch-file", kOneSource},
     {"filter", "--server", "--watch-file", kOneSource},
     {"plan", "--explain", "--bound", kNoFigures},
     {"plan", "--what-if", "--bound", kNoFigures},
-    {"run", "--simulate", "--input", kOwnCluster},
     {"run", "--simulate", "--server", kOwnCluster},
     {"run", "--simulate", "--socket", kOwnCluster},
     {"run", "--simulate", "--actuator", "a simulation carries out its deletions itself"},
@@ -80,12 +93,9 @@ constexpr Exclusion kExclusions[] = {
     {"run", "--simulate", "--usage", "usage of pods is read from a real cluster"},
     {"run", "--simulate", "--log", "a simulation prints its result at the end, and no rounds"},
     {"run", "--simulate", "--grace", "a simulation ends after its last hour, not at a signal"},
-    {"run", "--simulate", "--strict", kReadsNothing},
-    {"run", "--simulate", "--assume-complete", kReadsNothing},
-    {"run", "--simulate", "--allow-incomplete", kReadsNothing},
-    {"run", "--simulate", "--match-os", kReadsNothing},
-    {"run", "--simulate", "--kubernetes-version", kReadsNothing},
-    {"run", "--simulate", "--max-input-bytes", kReadsNothing},
+    {"run", "--simulate", "--match-os", kOwnRules},
+    {"run", "--simulate", "--kubernetes-version", kOwnRules},
+    {"run", "--input", "--kind", "the cluster is that of the dump"},
     {"run", "--server", "--socket", "with --socket ebb is the daemon itself"},
     {"run", "--input", "--server", kDumpStays},
     {"run", "--input", "--socket", kDumpStays},
@@ -125,6 +135,11 @@ std::vector<Need> MakeNeeds() {
       {{"plan"}, "--max-evictions", "", {"--optimize"}, kSearchFlag},
       {{"plan"}, "--move-cost", "", {"--objective"}, "it is weighed against what nodes cost"},
       {{"plan"}, "--move-cost", "", {"--prices"}, "it is weighed against what nodes cost"},
+      {{"plan", "blockers", "frontier"},
+       "--price-rule",
+       "",
+       {"--prices"},
+       "it changes these prices"},
       {{"plan"}, "--nominated-share", "", {"--trials", "--robust"}, kTrialsFlag},
       {{"plan"}, "--seed", "", {"--optimize", "--trials", "--robust"}, "it seeds these"},
       {{"plan"}, "--trials", "--explain", {"--robust"}, kNoFigures},
@@ -137,6 +152,8 @@ std::vector<Need> MakeNeeds() {
       {{"plan"}, "--stable-margin", "", {"--stable"}, kStableFlag},
       {{"plan"}, "--stable-greedy-every", "", {"--stable"}, kStableFlag},
       {{"plan"}, "--stable-verify-every", "", {"--stable"}, kStableFlag},
+      {{"plan"}, "--pod-startup-time", "", {"--waves"}, "it is a setting of waves"},
+      {{"plan", "blockers"}, "--team-label", "", {"--report"}, "the page divides costs by it"},
       {{"plan"}, "--record", "", {"--state"}, kRoundFlag},
       {{"plan"}, "--events", "", {"--state"}, kRoundFlag},
       {{"plan"}, "--metrics", "", {"--state"}, kRoundFlag},
@@ -147,10 +164,16 @@ std::vector<Need> MakeNeeds() {
       {questions, "--wait", "", {"--server"}, kDaemonFlag},
       {questions, "--max-age", "", {"--server"}, kDaemonFlag},
       {questions, "--max-input-bytes", "", {"INPUT"}, "it limits what is read from INPUT"},
+      {{"blockers"}, "--usage-percentile", "", {"--usage"}, "it is a setting for usage"},
       {{"run"}, "--kind", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--hours", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--faults", "", {"--simulate"}, kSimulationFlag},
       {{"run"}, "--churn", "", {"--simulate"}, kSimulationFlag},
+      {{"run"}, "--load", "", {"--simulate"}, kSimulationFlag},
+      {{"run"}, "--strict", "--simulate", {"--input"}, kReadsNothing},
+      {{"run"}, "--assume-complete", "--simulate", {"--input"}, kReadsNothing},
+      {{"run"}, "--allow-incomplete", "--simulate", {"--input"}, kReadsNothing},
+      {{"run"}, "--max-input-bytes", "--simulate", {"--input"}, kReadsNothing},
       {{"run"}, "--report", "", {"--simulate"}, "the page is about a simulation"},
       {{"run"}, "--output", "", {"--simulate"}, "a simulation alone has a result to print"},
       {{"run"}, "--seed", "", {"--simulate", "--optimize"}, "it seeds these"},

@@ -18,6 +18,7 @@
 #include "base/rfc3339.h"
 #include "base/time_range.h"
 #include "groups/cloud_group_name.h"
+#include "groups/prices.h"
 
 namespace ebb {
 namespace {
@@ -36,6 +37,7 @@ constexpr std::pair<ValueKind, const char*> kNames[] = {
     {ValueKind::kNodesOrGroupSize, "nodes or min:max:name"},
     {ValueKind::kBytes, "bytes"},
     {ValueKind::kGpuTotal, "gpu:min:max"},
+    {ValueKind::kPriceRule, "rule"},
     {ValueKind::kSwitch, "switch"},
     {ValueKind::kChoice, "choice"},
     {ValueKind::kFile, "file"},
@@ -241,6 +243,15 @@ CLI::Validator GpuTotal() {
                 const size_t colon = text.find(':');
                 return colon != std::string_view::npos && colon > 0 &&
                        MinMaxOf(text.substr(colon + 1)).has_value();
+              });
+}
+
+CLI::Validator PriceRule() {
+  return Make(ValueKind::kPriceRule, "",
+              "a rule, spot=FACTOR or discount=PART with a number from 0 to 1, such as spot=0.35",
+              [](std::string_view text) {
+                PriceRules rules;
+                return ReadPriceRule(text, rules).empty();
               });
 }
 

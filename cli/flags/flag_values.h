@@ -37,6 +37,7 @@ enum class ValueKind {
   kNodesOrGroupSize,
   kBytes,
   kGpuTotal,
+  kPriceRule,
   kSwitch,
   kChoice,
   kFile,  // Any text; completed with the names of files.
@@ -68,6 +69,8 @@ CLI::Validator GroupSize(int64_t max);
 CLI::Validator NodesOrGroupSize(int64_t nodes_max, int64_t max);
 // "nvidia-tesla-k80:0:8".
 CLI::Validator GpuTotal();
+// "spot=0.35" or "discount=0.2".
+CLI::Validator PriceRule();
 // "2000000", "500MB" or "16GiB": a whole number of at least one byte, with or without a unit (in
 // any case).
 CLI::Validator Bytes();

@@ -149,10 +149,30 @@ constexpr ManText kTexts[] = {
      "pods evicted how many nodes go in the best of them, or, with --prices, what is saved. It "
      "is what was found in the time given, not what is possible.",
      {}},
+    {"ebb report",
+     "Writes one page for a browser: the plan with its bound and its trials, each node with its "
+     "pods and reasons, utilization and money before and after, what keeps the other nodes with "
+     "what a change of it would bring, the order of drains, and the best plan for each number of "
+     "evictions. The file holds all of its data and fetches nothing. ebb plan, blockers, frontier "
+     "and compare write such a page of their own answer with --report.",
+     {}},
     {"ebb compare",
      "Reads two plans, as ebb plan -o json prints them, and lists the nodes that go in one of them "
      "alone and why the other keeps them, how many pods move, and, where both were made with "
      "--prices, what is saved.",
+     {}},
+    {"ebb prices",
+     "Prints what machines cost, or makes a file of prices, for the --prices of ebb plan, ebb "
+     "blockers and ebb frontier.",
+     {}},
+    {"ebb prices list",
+     "Prints the prices that are built in, or those of --prices: approximate list prices of common "
+     "machine types of AWS, Azure and GCP, with their date. With machine types as arguments it "
+     "prints what each costs.",
+     {}},
+    {"ebb prices update",
+     "Reads the price files that clouds publish, and writes one file of prices. It reads files "
+     "alone and asks no cloud.",
      {}},
     {"ebb serve",
      "Holds clusters as they change and answers over a Unix socket, to any client of gRPC: plans, "

@@ -154,6 +154,32 @@ void QueryFlags::AddLimitsTo(CLI::App& app) {
       ->group("Pass");
 }
 
+void AddPriceFlags(std::vector<std::string>& prices, std::vector<std::string>& rules,
+                   const std::string& group, CLI::App& app) {
+  app.add_option(
+         "--prices", prices,
+         "What nodes cost an hour: a file of YAML or CSV, or builtin for the approximate list "
+         "prices that ebb knows; give it twice for a file over these (docs/prices.md)")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--price-rule", rules,
+                 "spot=0.35: spot nodes cost this part of the price on demand; discount=0.2: other "
+                 "nodes cost this part less. Over the file's rules; may be given often")
+      ->check(values::PriceRule())
+      ->type_name("RULE")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
+}
+
+PriceRules ParsePriceRules(const std::vector<std::string>& rules) {
+  PriceRules parsed;
+  for (const std::string& rule : rules) ReadPriceRule(rule, parsed);
+  return parsed;
+}
+
 CLI::Validator WholeNumberIn(const FieldRange<uint64_t>& range) {
   return values::WholeNumber(static_cast<int64_t>(range.min), static_cast<int64_t>(range.max));
 }

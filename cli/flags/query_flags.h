@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "groups/prices.h"
 #include "planning/plan_query.h"
 #include "planning/query_fields.h"
 
@@ -45,6 +47,12 @@ struct QueryFlags {
   [[nodiscard]] std::optional<SearchQuery> Search() const;
   [[nodiscard]] std::optional<TrialQuery> Trials() const;
 };
+
+// Adds --prices and --price-rule.
+void AddPriceFlags(std::vector<std::string>& prices, std::vector<std::string>& rules,
+                   const std::string& group, CLI::App& app);
+// REQUIRES: the flags were checked.
+PriceRules ParsePriceRules(const std::vector<std::string>& rules);
 
 CLI::Validator WholeNumberIn(const FieldRange<uint64_t>& range);
 // Adds --seed of a search.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -68,12 +69,14 @@ void RoundFlags::AddLoopFlags(CLI::App& command, RoundOptions& options, GivenFla
   AddOptionFlags(FieldsOf(options), OptionGroup::kRounds, command, kLoopGroup, &given);
 }
 
-void RoundFlags::WarnUnused(std::ostream& err) const {
+void RoundFlags::WarnUnused(std::ostream& err, std::span<const std::string_view> used) const {
   if (app == nullptr) return;
   std::vector<std::string> unused;
   for (const CLI::Option* option : app->get_options()) {
     if (option->get_group() != kRoundGroup || option->count() == 0) continue;
-    if (!CountsInPlans(option->get_lnames()[0])) unused.push_back(option->get_name());
+    const std::string& name = option->get_lnames()[0];
+    const bool counts = CountsInPlans(name) || std::ranges::find(used, name) != used.end();
+    if (!counts) unused.push_back(option->get_name());
   }
   if (unused.empty()) return;
   PrintMessage(

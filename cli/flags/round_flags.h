@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "cli/flags/option_flags.h"
 #include "options/round_options.h"
@@ -33,8 +35,9 @@ struct RoundFlags {
   // As AddTo, for a command that makes rounds continuously: without --events and --metrics.
   void AddLoopFlags(CLI::App& app, RoundOptions& options, GivenFlags& given);
   [[nodiscard]] bool active() const { return !state.empty(); }
-  // One line on the flags that were given and count only in rounds.
-  void WarnUnused(std::ostream& err) const;
+  // One line on the flags that were given and count only in rounds.  `used`: flags that count
+  // nevertheless, without dashes.
+  void WarnUnused(std::ostream& err, std::span<const std::string_view> used = {}) const;
 };
 
 }  // namespace ebb

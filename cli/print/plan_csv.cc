@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/check.h"
+#include "base/figures.h"
 #include "base/printable.h"
 #include "cli/print/plan_print.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHeadings =
     "decision,order,node,group,instance_type,zone,capacity_type,cpu_cores,memory_bytes,gpus,"
-    "utilization,resource,pods_moved,risky,reason,kept_by\r\n";
+    "utilization,resource,pods_moved,risky,reason,kept_by";
 
 // Spreadsheets read a cell that begins with one of these as a formula, quoted or not; the last four
 // are the full-width forms.  Printable escapes tabs and line ends.
@@ -33,6 +34,12 @@ std::string Cell(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : cell) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";
+}
+
+// The last cell of each row, with the comma before it, if there are prices.
+std::string PriceCell(const v1alpha1::PlanTables& tables, const v1alpha1::TableNode& node) {
+  if (!tables.has_saved_per_hour()) return "";
+  return node.has_price_per_hour() ? fmt::format(",{}", RoundedAmount(node.price_per_hour())) : ",";
 }
 
 std::string Fraction(double value) {
@@ -54,15 +61,15 @@ std::string NodeCells(const v1alpha1::TableNode& node) {
 
 void PrintCsv(const v1alpha1::PlanTables& tables, std::ostream& out) {
   EBB_DCHECK(static_cast<uint64_t>(tables.keep_size()) == tables.kept());
-  out << kHeadings;
+  out << kHeadings << (tables.has_saved_per_hour() ? ",price_per_hour\r\n" : "\r\n");
   size_t order = 0;
   for (const v1alpha1::TableNode& node : tables.remove()) {
-    out << fmt::format("remove,{},{},{},{},,\r\n", ++order, NodeCells(node), node.pods(),
-                       node.risky() ? "yes" : "no");
+    out << fmt::format("remove,{},{},{},{},,{}\r\n", ++order, NodeCells(node), node.pods(),
+                       node.risky() ? "yes" : "no", PriceCell(tables, node));
   }
   for (const v1alpha1::TableNode& node : tables.keep()) {
-    out << fmt::format("keep,,{},,,{},{}\r\n", NodeCells(node), Cell(node.reason()),
-                       Cell(node.kept_by()));
+    out << fmt::format("keep,,{},,,{},{}{}\r\n", NodeCells(node), Cell(node.reason()),
+                       Cell(node.kept_by()), PriceCell(tables, node));
   }
 }
 

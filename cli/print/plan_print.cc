@@ -19,11 +19,13 @@
 #include "base/printable.h"
 #include "cli/print/display_text.h"
 #include "cli/print/table.h"
+#include "cli/print/waves_print.h"
 #include "engine/plan/plan.h"
 #include "engine/stable_planner.h"
 #include "groups/prices.h"
 #include "report/plan_json.h"
 #include "report/plan_report.h"
+#include "report/plan_script.h"
 #include "session/wire_tables.h"
 #include "snapshot/formats/json_text.h"
 #include "snapshot/import/incomplete.h"
@@ -311,6 +313,7 @@ void PrintNotes(const wire::PlanReply& reply, const Style& style, std::ostream& 
     say(fmt::format("The nodes that go cost {} an hour, {} in 30 days.",
                     MoneyText(tables.saved_per_hour(), currency),
                     MoneyText(tables.saved_per_hour() * 720, currency)));
+    say(tables.prices());
   }
   if (tables.has_search()) {
     say(SearchText(tables.search(), reply.removes(), currency) +
@@ -507,32 +510,69 @@ void PrintRemovals(const wire::PlanReply& reply, const Style& style, std::ostrea
   RemovalsTable(reply, style).Print(out);
 }
 
+// The heading of a column of prices; "PRICE/H (USD)".
+std::string PriceHeading(std::string_view what, const wire::PlanTables& tables) {
+  const std::string currency = Printable(tables.currency());
+  return fmt::format("{}/H{}", what, currency.empty() ? "" : " (" + currency + ")");
+}
+std::string PriceText(const wire::TableNode& node) {
+  return node.has_price_per_hour() ? fmt::format("{:.4f}", node.price_per_hour()) : "-";
+}
+
 void PrintRemovalsWide(const wire::PlanTables& tables, std::ostream& out) {
-  Table table({"#", "NODE", "GROUP", "TYPE", "ZONE", "CAPACITY", "UTILIZATION", "CPU", "CPU%",
-               "MEMORY", "MEMORY%", "PODS", "RISKY", "DESTINATIONS"});
+  std::vector<std::string> headings = {"#",        "NODE",        "GROUP", "TYPE", "ZONE",
+                                       "CAPACITY", "UTILIZATION", "CPU",   "CPU%", "MEMORY",
+                                       "MEMORY%",  "PODS",        "RISKY"};
+  const bool has_prices = tables.has_saved_per_hour();
+  if (has_prices) headings.push_back(PriceHeading("PRICE", tables));
+  headings.emplace_back("DESTINATIONS");
+  Table table(headings);
   table.AlignRight(0);
   for (size_t column = 7; column <= 11; ++column) table.AlignRight(column);
+  if (has_prices) table.AlignRight(13);
   size_t order = 0;
   for (const wire::TableNode& node : tables.remove()) {
     const bool both = node.has_use() && CountsCpuAndMemory(node.use().resource());
-    table.AddRow(
-        {std::to_string(++order), node.node(), GroupName(node), OrDash(node.instance_type()),
-         OrDash(node.zone()), OrDash(node.capacity_type()), UtilizationText(node),
-         Cores(node.allocatable().cpu_milli()), both ? Percent(node.use().cpu()) : "-",
-         Gibibytes(node.allocatable().memory_bytes()), both ? Percent(node.use().memory()) : "-",
-         std::to_string(node.pods()), node.risky() ? "yes" : "no",
-         DestinationsText(node, node.destinations(),
-                          [](const std::string& name) { return name; })});
+    std::vector<std::string> row = {std::to_string(++order),
+                                    node.node(),
+                                    GroupName(node),
+                                    OrDash(node.instance_type()),
+                                    OrDash(node.zone()),
+                                    OrDash(node.capacity_type()),
+                                    UtilizationText(node),
+                                    Cores(node.allocatable().cpu_milli()),
+                                    both ? Percent(node.use().cpu()) : "-",
+                                    Gibibytes(node.allocatable().memory_bytes()),
+                                    both ? Percent(node.use().memory()) : "-",
+                                    std::to_string(node.pods()),
+                                    node.risky() ? "yes" : "no"};
+    if (has_prices) row.push_back(PriceText(node));
+    row.push_back(
+        DestinationsText(node, node.destinations(), [](const std::string& name) { return name; }));
+    table.AddRow(std::move(row));
   }
   table.Print(out);
 }
 
 void PrintKeptNodes(const wire::PlanTables& tables, std::ostream& out) {
-  Table table({"NODE", "GROUP", "TYPE", "ZONE", "CAPACITY", "UTILIZATION", "REASON", "DETAIL"});
+  std::vector<std::string> headings = {"NODE",     "GROUP",       "TYPE",  "ZONE",
+                                       "CAPACITY", "UTILIZATION", "REASON"};
+  const bool has_prices = tables.has_saved_per_hour();
+  if (has_prices) headings.push_back(PriceHeading("PRICE", tables));
+  headings.emplace_back("DETAIL");
+  Table table(headings);
+  if (has_prices) table.AlignRight(7);
   for (const wire::TableNode& node : tables.keep()) {
-    table.AddRow({node.node(), GroupName(node), OrDash(node.instance_type()), OrDash(node.zone()),
-                  OrDash(node.capacity_type()), UtilizationText(node), node.reason(),
-                  node.kept_by()});
+    std::vector<std::string> row = {node.node(),
+                                    GroupName(node),
+                                    OrDash(node.instance_type()),
+                                    OrDash(node.zone()),
+                                    OrDash(node.capacity_type()),
+                                    UtilizationText(node),
+                                    node.reason()};
+    if (has_prices) row.push_back(PriceText(node));
+    row.push_back(node.kept_by());
+    table.AddRow(std::move(row));
   }
   table.Print(out);
 }
@@ -548,17 +588,28 @@ std::string AmountsText(const wire::NodeAmounts& amounts) {
   return text;
 }
 
+// Prints what to check before the plan is carried out.
+void PrintChecks(const wire::PlanTables& tables, const Style& style, std::ostream& out) {
+  if (tables.checks().empty()) return;
+  out << "Check first:\n";
+  for (const std::string& line : tables.checks()) {
+    out << "  " << Wrapped(Printable(line), style.columns, 4) << "\n";
+  }
+}
+
 // Prints how much of each group goes, or of the nodes of each instance or capacity type.
 template <typename Shares>
-void PrintShares(const char* heading, const Shares& shares, uint64_t nodes, const Style& style,
-                 std::ostream& out) {
+void PrintShares(const char* heading, const Shares& shares, const wire::PlanReply& reply,
+                 const Style& style, std::ostream& out) {
   if (shares.empty()) return;
-  const bool is_whole = shares.size() == 1 && shares[0].nodes() == nodes;
+  const bool is_whole = shares.size() == 1 && shares[0].nodes() == reply.nodes();
   if (is_whole) return;  // It was already printed.
   const bool gpus =
       std::ranges::any_of(shares, [](const auto& share) { return share.freed().gpus() > 0; });
   std::vector<std::string> headings = {heading, "GO", "OF", "CPU", "MEMORY"};
   if (gpus) headings.emplace_back("GPUS");
+  const bool has_prices = reply.tables().has_saved_per_hour();
+  if (has_prices) headings.push_back(PriceHeading("SAVES", reply.tables()));
   Table table(headings);
   table.FitTo(style.columns).ShortenNames(0);
   for (size_t column = 1; column < headings.size(); ++column) table.AlignRight(column);
@@ -570,6 +621,7 @@ void PrintShares(const char* heading, const Shares& shares, uint64_t nodes, cons
                                     WithCommas(share.nodes()), Cores(share.freed().cpu_milli()),
                                     Gibibytes(share.freed().memory_bytes())};
     if (gpus) row.push_back(std::to_string(share.freed().gpus()));
+    if (has_prices) row.push_back(MoneyText(share.saved_per_hour(), ""));
     table.AddRow(std::move(row));
   }
   out << "\n";
@@ -685,9 +737,13 @@ void PrintTables(const wire::PlanReply& reply, const Style& style, bool colour, 
       PrintRemovals(reply, style, out);
     }
     out << "\nFreed: " << AmountsText(tables.freed()) << "\n";
-    PrintShares("GROUP", tables.by_group(), reply.nodes(), style, out);
-    PrintShares("INSTANCE TYPE", tables.by_instance_type(), reply.nodes(), style, out);
-    PrintShares("CAPACITY TYPE", tables.by_capacity_type(), reply.nodes(), style, out);
+    for (const std::string& line : tables.totals()) {
+      out << Wrapped(Printable(line), style.columns, 4) << "\n";
+    }
+    PrintChecks(tables, style, out);
+    PrintShares("GROUP", tables.by_group(), reply, style, out);
+    PrintShares("INSTANCE TYPE", tables.by_instance_type(), reply, style, out);
+    PrintShares("CAPACITY TYPE", tables.by_capacity_type(), reply, style, out);
   }
   if (tables.kept() == 0) return;
   out << "\n";
@@ -708,9 +764,11 @@ size_t NodesMax(PlanFormat format, const PrintOptions& options) {
 
 const std::map<std::string, PlanFormat>& Formats() {
   static const auto* const formats = new std::map<std::string, PlanFormat>{
-      {"table", PlanFormat::kTable},      {"wide", PlanFormat::kWide}, {"json", PlanFormat::kJson},
-      {"yaml", PlanFormat::kYaml},        {"csv", PlanFormat::kCsv},   {"name", PlanFormat::kName},
-      {"markdown", PlanFormat::kMarkdown}};
+      {"table", PlanFormat::kTable},       {"wide", PlanFormat::kWide},
+      {"json", PlanFormat::kJson},         {"yaml", PlanFormat::kYaml},
+      {"csv", PlanFormat::kCsv},           {"name", PlanFormat::kName},
+      {"markdown", PlanFormat::kMarkdown}, {"sh", PlanFormat::kScript},
+      {"patch", PlanFormat::kPatch}};
   return *formats;
 }
 
@@ -727,6 +785,10 @@ PlanFormat PlanFormatOf(const std::string& name) {
   return Formats().at(name);
 }
 
+bool IsCarriedOut(const std::string& format) {
+  return format == "name" || format == "sh" || format == "patch";
+}
+
 PlanDetail DetailFor(PlanFormat format, const PrintOptions& options) {
   const size_t nodes_max = NodesMax(format, options);
   // Requests one row more: if only one row were left out, it is shown (RowsShown).
@@ -741,6 +803,10 @@ wire::Form FormOf(PlanFormat format) {
       return wire::AS_JSON;
     case PlanFormat::kName:
       return wire::AS_NAMES;
+    case PlanFormat::kScript:
+      return wire::AS_SCRIPT;
+    case PlanFormat::kPatch:
+      return wire::AS_PATCH;
     case PlanFormat::kTable:
     case PlanFormat::kWide:
     case PlanFormat::kCsv:
@@ -779,6 +845,10 @@ void PrintPlan(const wire::PlanReply& reply, PlanFormat format, const PrintOptio
     case PlanFormat::kName:
       for (const std::string& name : reply.names()) out << "node/" << Printable(name) << "\n";
       break;
+    case PlanFormat::kScript:
+    case PlanFormat::kPatch:
+      out << reply.script();
+      break;
   }
 }
 
@@ -793,6 +863,12 @@ void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& 
     case wire::AS_NAMES:
       out << RemovedNames(report.context);
       return;
+    case wire::AS_SCRIPT:
+      out << PlanScript(report);
+      return;
+    case wire::AS_PATCH:
+      out << PlanPatch(report);
+      return;
     default:
       break;
   }
@@ -801,6 +877,9 @@ void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& 
   PutFigures(report.context, reply);
   PutTables(report, detail.rows, detail.every_node, *reply.mutable_tables());
   PrintPlan(reply, format, options, out);
+  if (report.context.waves == nullptr) return;
+  const bool wide = format == PlanFormat::kWide;
+  PrintWaves(report.context, wide ? 0 : options.terminal.columns, NodesMax(format, options), out);
 }
 
 }  // namespace ebb

@@ -17,12 +17,25 @@
 
 namespace ebb {
 
-enum class PlanFormat : uint8_t { kTable, kWide, kJson, kYaml, kName, kCsv, kMarkdown };
+enum class PlanFormat : uint8_t {
+  kTable,
+  kWide,
+  kJson,
+  kYaml,
+  kName,
+  kCsv,
+  kMarkdown,
+  kScript,
+  kPatch
+};
 
-// "table", "wide", "json", "yaml", "name", "csv", "markdown": the choices of `-o`.
+// "table", "wide", "json", "yaml", "name", "csv", "markdown", "sh", "patch": the choices of `-o`.
 std::vector<std::string> PlanFormatNames();
 // REQUIRES: PlanFormatNames() contains `name`.
 PlanFormat PlanFormatOf(const std::string& name);
+
+// Whether the user acts upon the plan in this format: names, a script, annotations.
+bool IsCarriedOut(const std::string& format);
 
 struct PrintOptions {
   Terminal terminal;  // Only tables are cut to fit the terminal.

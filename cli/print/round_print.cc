@@ -74,6 +74,8 @@ void PrintRoundOutcome(const RoundOutcome& round, PlanFormat format, const Print
         }
       }
       break;
+    case PlanFormat::kScript:
+    case PlanFormat::kPatch:
     case PlanFormat::kCsv:
     case PlanFormat::kMarkdown:
       PrintPlan(*round.report, format, options, out);

@@ -18,6 +18,7 @@
 #include "cli/flags/autoscaler_flags.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/plan_print.h"
 #include "cli/print/round_print.h"
 #include "cli/print/terminal.h"
@@ -26,6 +27,7 @@
 #include "platform/file_identity.h"
 #include "platform/output_file.h"
 #include "platform/settings_file.h"
+#include "report/page_data.h"
 #include "rounds/round_driver.h"
 #include "rounds/round_replay.h"
 #include "rounds/round_settings.h"
@@ -96,9 +98,17 @@ int ExitCodeOf(const PlanCommand& command, const RoundResult& result, std::ostre
 }  // namespace
 
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.output == "sh" || command.output == "patch") {
+    PrintMessage("--state: -o " + command.output +
+                     " is not a format of rounds; expected table, wide, json, yaml, csv or name",
+                 err, "ebb plan");
+    err << "See `ebb plan --help`.\n";
+    return 2;
+  }
   const RoundFlags& flags = command.over_time;
   command.PrintFlagRemarks(err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(command.report.file); !s.ok()) return Fail(s, err);
   absl::StatusOr<RoundSettings> settings = ReadSettings(command);
   if (!settings.ok()) return Fail(settings.status(), err);
   auto opened = RoundDriver::Open(
@@ -153,6 +163,11 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
     }
   }
   if (!printed) return 1;
+  if (command.report.active()) {
+    const absl::Status written = WritePageFile(
+        command.report.file, PageData(*round.report, *round.json, command.report.team_label));
+    if (!written.ok()) return Fail(written, err);
+  }
   if (command.stats) PrintStats(*round.report, import_s, err);
   return ExitCodeOf(command, round.result, err);
 }

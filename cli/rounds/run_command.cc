@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +18,7 @@
 #include "base/duration.h"
 #include "base/figures.h"
 #include "base/printable.h"
+#include "base/rfc3339.h"
 #include "cli/flags/autoscaler_flags.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
@@ -28,7 +31,9 @@
 #include "groups/groups.h"
 #include "loop/run/round_advisor.h"
 #include "options/round_options.h"
+#include "planning/live_cluster.h"
 #include "platform/output_file.h"
+#include "simulation/simulated_input.h"
 #include "simulation/simulation.h"
 #include "snapshot/import/input_warning.h"
 #include "snapshot/samples/generate.h"
@@ -51,11 +56,71 @@ SimulatedFaults SomeFaults() {
           .node_vanishes_per_day = 6};
 }
 
-SimulationOptions OptionsOf(const RunFlags& flags) {
+// The cluster with which a simulation starts.
+struct StartCluster {
+  std::string name;  // "1,000 nodes", "5,003 nodes of c.json"
+  int64_t start_s = kBegin;
+  SimulatedCluster::Read read;
+  std::vector<SimulatedGap> gaps = {};
+  // Of a dump.
+  std::unique_ptr<LiveCluster> live = {};
+  std::mutex reads = {};  // Guards `live`.
+  std::optional<LiveCluster::Version> version = {};
+  NodeGroups groups = {};
+  std::optional<SimulatedInput> input = {};
+};
+
+absl::Status ReadDump(const RunFlags& flags, const GroupRules& rules, StartCluster& start,
+                      std::ostream& err) {
+  const LoadOptions& load = flags.plan.options.load;
+  auto live = LiveCluster::FromInputs(flags.inputs, load, Parallelism(flags.plan.threads));
+  if (!live.ok()) return live.status();
+  start.live = *std::move(live);
+  absl::StatusOr<LiveCluster::Version> checked = start.live->Checked();
+  if (!checked.ok()) return checked.status();
+  LoadedCluster& cluster = start.version.emplace(*std::move(checked)).cluster;
+  PrintLoadWarnings(cluster, err);
+  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return s;
+  start.name = fmt::format("{} of {}{}", Count(cluster.snapshot.nodes(), "node", "nodes"),
+                           Printable(flags.inputs[0]), flags.inputs.size() > 1 ? ", ..." : "");
+  const int64_t newest_s = std::max(cluster.newest_time, cluster.counts.newest_heartbeat);
+  if (newest_s > 0) start.start_s = newest_s;
+  start.groups = AssignGroups(cluster.snapshot.catalog(), rules);
+  start.input.emplace(cluster.snapshot, start.groups, start.start_s, [&start](ObjectSink& sink) {
+    const std::lock_guard lock(start.reads);
+    return start.live->Export(sink);
+  });
+  start.read = start.input->AsRead();
+  const auto left_out = [&start](uint64_t pods, const char* what) {
+    if (pods > 0) start.gaps.push_back({.objects = pods, .what = what, .first = ""});
+  };
+  left_out(cluster.counts.ended, "pods that have ended: left out");
+  left_out(cluster.counts.expendable, "expendable pods: left out");
+  std::ranges::move(start.input->gaps(), std::back_inserter(start.gaps));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<StartCluster>> StartOf(const RunFlags& flags,
+                                                      const GroupRules& rules, std::ostream& err) {
+  auto start = std::make_unique<StartCluster>();
+  if (!flags.inputs.empty()) {
+    if (absl::Status s = ReadDump(flags, rules, *start, err); !s.ok()) return s;
+    return start;
+  }
+  const auto chosen = std::ranges::find(samples::Kinds(), flags.kind, &samples::Kind::name);
+  start->name = Count(flags.nodes, "node", "nodes");
+  start->read = [chosen, nodes = flags.nodes, seed = flags.seed](ObjectSink& sink) {
+    return samples::GenerateDump(*chosen, {.nodes = nodes, .seed = seed}, sink);
+  };
+  return start;
+}
+
+SimulationOptions OptionsOf(const RunFlags& flags, int64_t start_s) {
   SimulationOptions options;
   options.cluster.seed = flags.seed;
-  options.cluster.start_s = kBegin;
-  options.cluster.daily_load = true;
+  options.cluster.start_s = start_s;
+  options.cluster.daily_load = flags.load == "daily";
+  options.cluster.load_is_of_start = !flags.inputs.empty();
   options.cluster.churn = flags.churn;
   if (flags.faults) options.cluster.faults = SomeFaults();
   options.duration_s = flags.hours * 3600;
@@ -83,7 +148,8 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const RunFlags& fla
   const ScaleDownOptions& rounds = flags.plan.options.scale_down;
   const auto text_of = [&flags](std::string_view flag) { return TextOf(flag, flags.plan.given); };
   std::vector<std::pair<std::string, std::string>> texts = {
-      {"cluster", flags.kind},
+      {"cluster",
+       flags.inputs.empty() ? flags.kind : fmt::format("{}", fmt::join(flags.inputs, ", "))},
       {"seed", fmt::format("{}", flags.seed)},
       {"faults", flags.faults ? "some" : "none"},
       {"scan interval", flags.scan_interval},
@@ -94,6 +160,7 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const RunFlags& fla
       {"max scale-down parallelism", fmt::format("{}", rounds.budgets.max_scale_down_parallelism)},
       {"optimize", flags.optimize ? "every " + flags.optimize_interval : "no"},
       {"pools", flags.pools.empty() ? "none" : flags.pools}};
+  texts.emplace_back("load", flags.load);
   if (flags.churn) texts.emplace_back("churn", "rollouts, CronJobs, previews, budgets");
   return texts;
 }
@@ -132,6 +199,19 @@ void SizePools(RunPools& pools, PoolStories& stories, SimulationOptions& options
   options.loop.on_turn = [&stories](const LoopTurn& turn) { stories.Take(turn.now_s, turn.pools); };
 }
 
+// How the cluster of a dump changes by itself; empty for a generated one.
+std::string ModelText(const RunFlags& flags, int64_t start_s) {
+  if (flags.inputs.empty()) return "";
+  return fmt::format(
+      "The time begins at {}, the newest time of the dump. {} The dump does not say how the "
+      "cluster really changes: autoscalers of pods and CronJobs are not in it.",
+      FormatRfc3339(start_s),
+      flags.load == "daily"
+          ? "Deployments follow a load that is highest at 14:00 UTC and lowest, 40% less, at 2:00 "
+            "UTC; with --load none they stay as they are."
+          : "Deployments stay as they are (--load none).");
+}
+
 int ReportSimulation(const RunFlags& flags, const SimulationStory& story, std::ostream& out,
                      std::ostream& err) {
   if (flags.output == "json") {
@@ -147,19 +227,18 @@ int ReportSimulation(const RunFlags& flags, const SimulationStory& story, std::o
 }
 
 int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
-  const auto chosen = std::ranges::find(samples::Kinds(), flags.kind, &samples::Kind::name);
-  const SimulatedCluster::Read read = [&](ObjectSink& sink) {
-    return samples::GenerateDump(*chosen, {.nodes = flags.nodes, .seed = flags.seed}, sink);
-  };
   const absl::StatusOr<GroupRules> rules = flags.plan.ReadGroupRules();
   if (!rules.ok()) return Fail(rules.status(), err);
+  absl::StatusOr<std::unique_ptr<StartCluster>> start = StartOf(flags, *rules, err);
+  if (!start.ok()) return Fail(start.status(), err);
+  const SimulatedCluster::Read& read = (*start)->read;
   const SimulatedCluster::GroupsOf groups_of = [&](const Catalog& catalog) {
     return AssignGroups(catalog, *rules);
   };
   const absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
   if (!pools.ok()) return Fail(pools.status(), err);
   Progress progress;
-  SimulationOptions options = OptionsOf(flags);
+  SimulationOptions options = OptionsOf(flags, (*start)->start_s);
   SimulationOptions without = options;
   without.scale_down_enabled = false;
   std::optional<RoundAdvisor> advisor;
@@ -182,8 +261,8 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   };
   if (*pools != nullptr) SizePools(**pools, stories, options, groups_with);
   options.on_sample = [&](const SimulationSample& now) {
-    progress.Say(fmt::format("hour {} of {}, {}", (now.time_s - kBegin) / 3600, flags.hours,
-                             Count(now.nodes, "node", "nodes")));
+    progress.Say(fmt::format("hour {} of {}, {}", (now.time_s - (*start)->start_s) / 3600,
+                             flags.hours, Count(now.nodes, "node", "nodes")));
   };
   std::optional<absl::StatusOr<SimulationResult>> compared;
   std::thread beside([&] { compared = ebb::Simulate(read, groups_of, without); });
@@ -194,13 +273,15 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   if (!made.ok()) return Fail(made.status(), err);
   if (!compared->ok()) return Fail(compared->status(), err);
   const SimulationStory story{
-      .title = fmt::format("{} for {}, seed {}", Count(flags.nodes, "node", "nodes"),
+      .title = fmt::format("{} for {}, seed {}", (*start)->name,
                            DurationText(int64_t{3600} * flags.hours), flags.seed),
       .options = OptionTexts(flags),
       .hours = static_cast<double>(flags.hours),
       .with = *std::move(made),
       .without = **std::move(compared),
-      .pools = std::move(stories)};
+      .pools = std::move(stories),
+      .model = ModelText(flags, (*start)->start_s),
+      .gaps = std::move((*start)->gaps)};
   return ReportSimulation(flags, story, out, err);
 }
 

@@ -46,7 +46,10 @@ void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
       ->type_name("N|MIN:MAX:NAME")
       ->allow_extra_args(false)
       ->group(group);
-  app.add_option("--hours", flags.hours, "Hours of virtual time; the first begins at eight")
+  app.add_option("--hours", flags.hours,
+                 "Hours of virtual time; the first begins at eight, or with --input at the newest "
+                 "time of the "
+                 "dump")
       ->check(values::WholeNumber(1, 8760))
       ->type_name("H")
       ->capture_default_str()
@@ -63,6 +66,13 @@ void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
                "Evictions are refused, pods do not end, the API is away, nodes vanish, now and "
                "then")
       ->check(values::Switch())
+      ->group(group);
+  app.add_option(
+         "--load", flags.load,
+         "How Deployments grow and shrink: daily (with the hour of the day, in UTC) or none")
+      ->check(values::Choice({"daily", "none"}))
+      ->type_name("LOAD")
+      ->capture_default_str()
       ->group(group);
   app.add_flag(
          "--churn", flags.churn,
@@ -133,8 +143,10 @@ void AddClusterFlags(RunFlags& flags, CLI::App& app) {
                "ended a resync [true]")
       ->check(values::Switch())
       ->group(group);
-  app.add_option("--input", flags.inputs,
-                 "With --dry-run: the cluster of this dump; several times for several files")
+  app.add_option(
+         "--input", flags.inputs,
+         "With --dry-run or --simulate: the cluster of this dump; several times for several "
+         "files")
       ->check(values::File())
       ->type_name("FILE")
       ->allow_extra_args(false)
@@ -249,15 +261,20 @@ void RunFlags::PrintUncountedFlags(std::ostream& err) const {
 }
 
 std::string RunFlags::Misuse() const {
+  if (simulate && nodes_given && !inputs.empty()) {
+    return "--nodes: the number of nodes is that of --input; pass MIN:MAX:NAME for a node group's "
+           "size";
+  }
   if (simulate) return "";
   if (inputs.empty() && !IsLive()) {
-    return "pass --simulate; --input FILE with --dry-run; or --actuator with --server or --socket";
+    return "pass --simulate; --input FILE with --dry-run or --simulate; or --actuator with "
+           "--server or --socket";
   }
   if (nodes_given) {
     return "--nodes: a number of nodes needs --simulate; pass MIN:MAX:NAME for a node group's size";
   }
   if (dry_run) return "";
-  if (!inputs.empty()) return "--input: a dump cannot be changed; pass --dry-run too";
+  if (!inputs.empty()) return "--input: a dump cannot be changed; pass --dry-run or --simulate too";
   if (actuator.empty()) return "pass --actuator unix:PATH, or --dry-run";
   if (!socket.empty() && state_folder.empty() && plan.over_time.state.empty()) {
     return "--socket: the state has no file; expected --state FILE or --state-folder DIR";

@@ -33,6 +33,7 @@ struct RunFlags {
   std::string report;
   bool faults = false;
   bool churn = false;
+  std::string load = "daily";
   std::string output = "table";
   // For pools that policies size.
   std::string pools;

@@ -59,6 +59,28 @@ std::string Drains(const SimulationCounts& counts) {
       DurationText(Quantile(counts.drains_s, 0.9)), DurationText(Quantile(counts.drains_s, 1)));
 }
 
+// The first sample with the fewest nodes; null: there are no samples.
+const SimulationSample* FewestNodes(const SimulationResult& result) {
+  const auto fewest = std::ranges::min_element(result.samples, {}, &SimulationSample::nodes);
+  return fewest == result.samples.end() ? nullptr : &*fewest;
+}
+
+std::string FewestText(const SimulationResult& result) {
+  const SimulationSample* const fewest = FewestNodes(result);
+  if (fewest == nullptr) return "";
+  return fmt::format("{} after {}", WithCommas(fewest->nodes),
+                     DurationText(fewest->time_s - result.samples.front().time_s));
+}
+
+// "12 NotEnoughPdb, 3 NoPlaceToMovePods".
+std::string KeptText(const UnremovableNodes& kept) {
+  std::string text;
+  for (const UnremovableNodes::OfReason& each : kept.reasons) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", WithCommas(each.nodes), each.reason);
+  }
+  return text;
+}
+
 std::vector<StoryLine> LinesOf(const SimulationStory& story) {
   const SimulationResult& with = story.with;
   const SimulationResult& without = story.without;
@@ -68,6 +90,7 @@ std::vector<StoryLine> LinesOf(const SimulationStory& story) {
   std::vector<StoryLine> lines = {
       {"nodes at first", count(with.nodes_at_first), count(without.nodes_at_first)},
       {"nodes at the end", count(with.nodes_at_last), count(without.nodes_at_last)},
+      {"fewest nodes", FewestText(with), FewestText(without)},
       {"nodes on average", Number(MeanNodes(with, hours)), Number(MeanNodes(without, hours))},
       {"node-hours", Number(with.node_hours), Number(without.node_hours)},
       {"nodes deleted", count(with.counts.nodes_deleted), count(without.counts.nodes_deleted)},
@@ -214,8 +237,10 @@ using Json = nlohmann::ordered_json;
 
 Json FiguresJson(const SimulationResult& result) {
   const SimulationCounts& counts = result.counts;
+  const SimulationSample* const fewest = FewestNodes(result);
   return {{"nodesAtFirst", result.nodes_at_first},
           {"nodesAtLast", result.nodes_at_last},
+          {"nodesFewest", fewest == nullptr ? result.nodes_at_first : fewest->nodes},
           {"nodeHours", RoundedAmount(result.node_hours)},
           {"nodesDeleted", counts.nodes_deleted},
           {"deletionsFailed", counts.deletions_failed},
@@ -225,6 +250,20 @@ Json FiguresJson(const SimulationResult& result) {
           {"evictionsRefusedByBudget", counts.pdb_refusals},
           {"podsThatWaited", counts.pods_waited},
           {"podWaitSecondsMost", counts.pod_wait_max_s}};
+}
+
+Json ReasonsJson(const UnremovableNodes& kept) {
+  Json json = Json::object();
+  for (const UnremovableNodes::OfReason& each : kept.reasons) json[each.reason] = each.nodes;
+  return json;
+}
+
+Json GapsJson(const std::vector<SimulatedGap>& gaps) {
+  Json json = Json::array();
+  for (const SimulatedGap& gap : gaps) {
+    json.push_back({{"objects", gap.objects}, {"what", gap.what}, {"first", gap.first}});
+  }
+  return json;
 }
 
 Json PoolJson(const PoolStories::Story& story) {
@@ -258,7 +297,10 @@ std::string SimulationJson(const SimulationStory& story) {
                {"hours", story.hours},
                {"options", std::move(options)},
                {"with", FiguresJson(story.with)},
-               {"without", FiguresJson(story.without)}};
+               {"without", FiguresJson(story.without)},
+               {"keptInLastRound", ReasonsJson(story.with.kept_at_last)},
+               {"simplified", GapsJson(story.gaps)}};
+  if (!story.model.empty()) json["model"] = story.model;
   json["pools"] = Json::array();
   for (const auto& [name, pool] : story.pools.stories()) json["pools"].push_back(PoolJson(pool));
   return IndentedJson(json);
@@ -270,6 +312,20 @@ void PrintSimulation(const SimulationStory& story, std::ostream& out) {
   for (const StoryLine& line : LinesOf(story)) table.AddRow({line.what, line.with, line.without});
   table.Print(out);
   if (!story.pools.stories().empty()) PrintPools(story.pools, out);
+  if (!story.with.kept_at_last.reasons.empty()) {
+    out << "\nThe last round kept nodes for these reasons: " << KeptText(story.with.kept_at_last)
+        << ".\n";
+  }
+  if (!story.model.empty()) out << "\n" << story.model << "\n";
+  if (story.gaps.empty()) return;
+  Table gaps({"", "", ""});
+  gaps.Indent(2).AlignRight(0);
+  for (const SimulatedGap& gap : story.gaps) {
+    gaps.AddRow({WithCommas(gap.objects), gap.what,
+                 gap.first + (gap.objects > 1 && !gap.first.empty() ? ", ..." : "")});
+  }
+  out << "\nLeft out or simplified:\n";
+  gaps.Print(out);
 }
 
 std::string SimulationPage(const SimulationStory& story) {
@@ -298,6 +354,13 @@ std::string SimulationPage(const SimulationStory& story) {
   }
   page += "</table>\n";
   page += PoolsOfPage(story.pools);
+  if (!story.gaps.empty()) {
+    page += "<table>" + Row({"objects", "left out or simplified", "first"}, "th");
+    for (const SimulatedGap& gap : story.gaps) {
+      page += Row({WithCommas(gap.objects), gap.what, gap.first}, "td");
+    }
+    page += "</table>\n";
+  }
   page += "<table><tr><th>option</th><th>value</th></tr>\n";
   for (const auto& [name, value] : story.options) {
     page += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", Escaped(name), Escaped(value));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/rounds/run_pools.h"
+#include "simulation/simulated_input.h"
 #include "simulation/simulation.h"
 
 namespace ebb {
@@ -26,6 +27,9 @@ struct SimulationStory {
   SimulationResult with;
   SimulationResult without;  // The same load without scale-down.
   PoolStories pools = {};    // Empty without --pools.
+  std::string model = {};    // A sentence on the load of a dump's cluster; may be empty.
+  // What the simulation of a dump leaves out or simplifies.
+  std::vector<SimulatedGap> gaps = {};
 };
 
 void PrintSimulation(const SimulationStory& story, std::ostream& out);

@@ -52,13 +52,14 @@ func toolsBeside(t *testing.T, ebb string) string {
 	return dir
 }
 
-// The lines of README.md and docs/by-hand.md, unchanged, shrink a cluster, starting with its dump.
+// The lines of README.md and docs/by-hand.md shrink a cluster, starting with its dump. The script that ebb prints carries the plan out.
 // They move pods with an emptyDir in memory, which drain rejects without a flag. They also move
 // pods that are spread over nodes, which would fit nowhere if a cordoned node counted as a domain.
 func TestTheLoopByHandOfTheDocs(t *testing.T) {
 	ebb := ebbProgram(t)
 	dump, _, _ := strings.Cut(block(t, "../../README.md", "Your own cluster:"), "ebb plan")
-	loop := block(t, "../../docs/by-hand.md", "# Carry a plan out by hand")
+	// `less` is for people.
+	carry := strings.ReplaceAll(block(t, "../../docs/by-hand.md", "# Carry a plan out by hand"), "less ", "cat ")
 
 	c := newCluster(t, "by-hand", machines("general", 9))
 	c.must(workload.DaemonSet(c.ctx, client, metav1.NamespaceSystem, workload.App{Name: "agent", CPU: "50m"}))
@@ -84,10 +85,10 @@ func TestTheLoopByHandOfTheDocs(t *testing.T) {
 
 	tools := toolsBeside(t, ebb)
 	dir := t.TempDir()
-	script := "set -eu\n" + dump + loop + "printf 'planned %s\\n' $nodes\n"
+	script := "set -eu\n" + dump + "ebb plan cluster.json -o name | sed 's/^/planned /'\n" + carry
 	shell := exec.CommandContext(c.ctx, "bash", "-c", script)
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "KUBECONFIG="+plane.Kubeconfig)
+	shell.Env = append(os.Environ(), "CHECK_SECONDS=1", "PATH="+tools+":"+os.Getenv("PATH"), "KUBECONFIG="+plane.Kubeconfig)
 	output, err := shell.CombinedOutput()
 	t.Logf("%s", output)
 	if err != nil {

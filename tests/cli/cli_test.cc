@@ -128,6 +128,10 @@ Planned in N ms, verified in N ms
 2  light  web    25.0% cpu       1  guarded
 
 Freed: 8 cores and 16.0 GiB of memory
+Whole cluster: 6 nodes; requested: cpu 20.8%, memory 8.3%
+After the plan: 4 nodes; requested: cpu 31.2%, memory 12.5%
+Check first:
+  1 group that shrinks has no known minimum, and 0 is assumed: web
 
 GROUP  GO  OF  CPU    MEMORY
 web     2   4  8.0  16.0 GiB
@@ -164,6 +168,10 @@ Planned in N ms, verified in N ms
 2  light  web    -     -     -         25.0% cpu    4.0  25.0%  8.0 GiB    12.5%     1  no     guarded
 
 Freed: 8 cores and 16.0 GiB of memory
+Whole cluster: 6 nodes; requested: cpu 20.8%, memory 8.3%
+After the plan: 4 nodes; requested: cpu 31.2%, memory 12.5%
+Check first:
+  1 group that shrinks has no known minimum, and 0 is assumed: web
 
 GROUP  GO  OF  CPU    MEMORY
 web     2   4  8.0  16.0 GiB
@@ -309,7 +317,7 @@ TEST_F(CliTest, UsageErrorsExitWithTwoAndSuggestACorrection) {
        "unknown flag --scale-down-utilisation-threshold; did you mean "
        "--scale-down-utilization-threshold?"},
       {{"plan", "x", "-o", "xml"},
-       "--output: \"xml\" is not one of csv, json, markdown, name, table"},
+       "--output: \"xml\" is not one of csv, json, markdown, name, patch, sh, table"},
       {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
       {{"gen", "huge"},

@@ -43,6 +43,26 @@ TEST(NodeFactsTest, GpusAreCountedByTheMachine) {
   EXPECT_THAT(gpus, ::testing::ElementsAre(4, 1, 2, 1, 0, 2, 3));
 }
 
+TEST(NodeFactsTest, TheRegionIsTheLabelsOrThatOfTheZone) {
+  const auto in = [](const char* name, const char* zone) {
+    return Node(name).Label("topology.kubernetes.io/zone", zone);
+  };
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(in("a", "us-east-1a"))
+          .Add(in("b", "us-central1-b"))
+          .Add(in("c", "eastus-1"))
+          .Add(in("d", "za"))
+          .Add(in("e", "rack"))
+          .Add(in("f", "us-east-1a").Label("topology.kubernetes.io/region", "of-label"))
+          .Add(Node("g"))
+          .Build();
+  std::vector<std::string_view> regions;
+  for (const NodeFacts& facts : FactsOfNodes(snapshot.catalog())) regions.push_back(facts.region);
+  EXPECT_THAT(regions,
+              ::testing::ElementsAre("us-east-1", "us-central1", "eastus", "", "", "of-label", ""));
+}
+
 // Symptom: a node with eight GPUs that are partitioned into 56 MIG devices counted as 56 GPUs.
 TEST(NodeFactsTest, MigDevicesCountAsTheGpusThatHoldThem) {
   const auto single = [](const char* name, const char* product, const char* count) {

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/figures.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::prices_test {
@@ -114,11 +116,12 @@ TEST(PricesTest, ErrorsNameTheField) {
   EXPECT_EQ(ErrorOf("prices: [{instanceType: m4, hourly: .nan}]"),
             "p.yaml: prices[0].hourly: \".nan\" is not a number");
   EXPECT_EQ(ErrorOf("prices: [{instanceType: m4}]"), "p.yaml: prices[0].hourly: is required");
-  EXPECT_THAT(ErrorOf("prices: [{hourly: 1}]"), HasSubstr("prices[0]: has no instanceType"));
+  EXPECT_THAT(ErrorOf("prices: [{hourly: 1}]"),
+              HasSubstr("prices[0]: has no instanceType, region, zone"));
   EXPECT_EQ(ErrorOf("prices: [{instancetype: m4, hourly: 1}]"),
             "p.yaml: prices[0].instancetype: no such field; did you mean instanceType? The fields "
             "here are "
-            "capacityType, hourly, instanceType, zone");
+            "capacityType, hourly, hourlyPerGib, instanceType, region, zone");
   EXPECT_EQ(ErrorOf("prices: [{zone: z, hourly: 1}, {zone: z, hourly: 2}]"),
             "p.yaml: two prices of no instance type in z");
   EXPECT_EQ(ErrorOf("currency: USD"), "p.yaml: prices: is required");
@@ -130,9 +133,8 @@ TEST(PricesTest, ErrorsOfCsvNameTheLine) {
   const auto error = [](const std::string& text) { return ErrorOf(text, "p.csv"); };
   EXPECT_EQ(error(""), "p.csv: is empty");
   EXPECT_EQ(error("instance_type,price\n"),
-            "p.csv: line 1: price: no such field; the fields here are instance_type, zone, "
-            "capacity_type, "
-            "hourly");
+            "p.csv: line 1: price: no such field; the fields here are instance_type, region, zone, "
+            "capacity_type, currency, hourly");
   EXPECT_EQ(error("zone,zone,hourly\n"), "p.csv: line 1: names a column twice");
   EXPECT_EQ(error("zone\nz\n"), "p.csv: line 1: has no column hourly");
   EXPECT_EQ(error("zone,hourly\nz\n"),
@@ -148,6 +150,147 @@ TEST(PricesTest, ErrorsOfCsvNameTheLine) {
   EXPECT_EQ(ErrorOf("zone,hourly\nz,1\n", "p.txt"),
             "p.txt: looks like CSV, which is read from files that end in .csv");
   EXPECT_EQ(error("zone,hourly\n,1\n,2\n"), "p.csv: line 3: is a second price of all other nodes");
+}
+
+std::optional<double> PriceOf(const PriceList& list, std::string_view type,
+                              std::string_view region = "", const std::string& capacity = "",
+                              int64_t gpus = 0) {
+  NodeFacts facts;
+  facts.instance_type = type;
+  facts.region = region;
+  facts.capacity_type = capacity;
+  facts.allocatable.gpus = gpus;
+  const std::optional<PriceOfNode> price = PriceFor(facts, list);
+  return price ? std::optional(RoundedAmount(price->hourly)) : std::nullopt;
+}
+
+PriceList Parsed(const std::string& text, const std::string& name = "p.yaml") {
+  absl::StatusOr<PriceList> list = ParsePrices(name, text);
+  EXPECT_TRUE(list.ok()) << list.status();
+  return list.ok() ? *std::move(list) : PriceList();
+}
+
+TEST(PricesTest, AStarStandsForASizeOrANumber) {
+  const PriceList list = Parsed(R"(
+types: {m5.*: 0.2, n2-standard-*: 0.05, Standard_D*s_v5: 0.048, m5.large: 0.09}
+prices: [{instanceType: n2-custom-*-*, hourly: 1, hourlyPerGib: 0.5}]
+)");
+  EXPECT_EQ(PriceOf(list, "m5.xlarge"), 0.2);
+  EXPECT_EQ(PriceOf(list, "m5.large"), 0.09);  // Before the family's.
+  EXPECT_EQ(PriceOf(list, "m5.medium"), 0.05);
+  EXPECT_EQ(PriceOf(list, "m5.24xlarge"), 4.8);
+  EXPECT_EQ(PriceOf(list, "m5.metal-24xl"), 4.8);
+  EXPECT_EQ(PriceOf(list, "n2-standard-8"), 0.4);
+  EXPECT_EQ(PriceOf(list, "Standard_D16s_v5"), 0.768);
+  EXPECT_EQ(PriceOf(list, "n2-custom-4-2048"), 5);
+  for (const char* const other :
+       {"m5.metal", "m5.huge", "m5.", "m5", "n2-standard-", "n2-standard-x", "n2-standard-8-lssd",
+        "Standard_D16ds_v5", "Standard_Ds_v5", "n2-custom-4", "n2-custom-4-", "n2-custom-4-8x",
+        "n2-standard-99999999999999999999"}) {
+    EXPECT_EQ(PriceOf(list, other), std::nullopt) << other;
+  }
+}
+
+TEST(PricesTest, RulesApplyToPricesThatNameNoCapacityType) {
+  const PriceList list = Parsed(R"(
+spot: 0.35
+discount: 0.2
+regions: {eu: 1.5}
+prices:
+- {instanceType: a, hourly: 1}
+- {instanceType: a, region: us, hourly: 2}
+- {instanceType: b, capacityType: spot, hourly: 0.5}
+)");
+  EXPECT_EQ(PriceOf(list, "a"), 0.8);
+  EXPECT_EQ(PriceOf(list, "a", "", "spot"), 0.35);
+  EXPECT_EQ(PriceOf(list, "a", "", "preemptible"), 0.35);
+  EXPECT_EQ(PriceOf(list, "a", "eu", "spot"), 0.525);
+  EXPECT_EQ(PriceOf(list, "a", "us"), 1.6);  // A price of a region takes no factor.
+  EXPECT_EQ(PriceOf(list, "b", "eu", "spot"), 0.75);
+  EXPECT_EQ(PriceOf(list, "b", "eu"), std::nullopt);
+}
+
+TEST(PricesTest, TheCatalogueKnowsCommonTypesOfThreeClouds) {
+  const PriceList& list = BuiltinPrices();
+  EXPECT_EQ(PriceOf(list, "m5.large", "us-east-1"), 0.096);
+  EXPECT_EQ(PriceOf(list, "c5.9xlarge", "us-east-1"), 1.53);
+  EXPECT_EQ(PriceOf(list, "n2-standard-8", "us-central1"), 0.388472);
+  EXPECT_EQ(PriceOf(list, "Standard_D4s_v5", "eastus"), 0.192);
+  EXPECT_EQ(PriceOf(list, "m5.large", "eu-central-1"), 0.1152);
+  EXPECT_EQ(PriceOf(list, "m5.large", "us-east-1", "spot"), 0.0336);
+  EXPECT_EQ(PriceOf(list, "x99.large"), std::nullopt);
+  EXPECT_EQ(list.as_of.size(), 10U);
+  EXPECT_EQ(list.currency, "USD");
+}
+
+TEST(PricesTest, AFilePrecedesTheCatalogue) {
+  const PriceList list = Parsed("{base: builtin, discount: 0.5, types: {m5.large: 1}, default: 9}");
+  EXPECT_EQ(PriceOf(list, "m5.large"), 0.5);
+  EXPECT_EQ(PriceOf(list, "m5.xlarge"), 0.096);
+  EXPECT_EQ(PriceOf(list, "x99.large"), 4.5);  // The default comes last.
+  // The GPUs of GKE's n1 machines are not in the price of the type.
+  EXPECT_EQ(PriceOf(list, "n1-standard-4"), 0.095);
+  EXPECT_EQ(PriceOf(list, "n1-standard-4", "", "", 1), 4.5);
+}
+
+TEST(PricesTest, NodesThatTheCatalogueDoesNotKnowAreCounted) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Machine("a", "m5.large", "us-east-1a", "spot"))
+                                       .Add(Machine("b", "m5.large", "mars-1a", "on-demand"))
+                                       .Add(Machine("c", "x99", "us-east-1a", "spot"))
+                                       .Build();
+  PriceList list = Parsed("base: builtin");
+  list.rules.discount = 0.5;
+  const absl::StatusOr<NodePrices> prices = PriceNodes(snapshot.catalog(), list);
+  ASSERT_TRUE(prices.ok()) << prices.status();
+  EXPECT_THAT(prices->hourly, ElementsAre(DoubleEq(0.096 * 0.35), DoubleEq(0.048), DoubleEq(0)));
+  EXPECT_TRUE(prices->Knows(NodeId{1}));
+  EXPECT_FALSE(prices->Knows(NodeId{2}));
+  EXPECT_EQ(TallyText(prices->without), "x99 in us-east-1a, spot (1 node)");
+  EXPECT_EQ(TallyText(prices->regions_without_factor), "mars-1 (1 node)");
+  EXPECT_EQ(prices->currency, "USD");
+  EXPECT_EQ(PriceWords(*prices),
+            "Prices are approximate list prices of " + BuiltinPrices().as_of +
+                " from the built-in catalogue. The price of 1 node is unknown and counts as 0. "
+                "Spot nodes count as 0.35 of the price on demand. A "
+                "discount of 50.0% is taken off the others.");
+}
+
+TEST(PricesTest, TwoCurrenciesAreNamed) {
+  EXPECT_EQ(ErrorOf("{base: builtin, currency: EUR}"),
+            "p.yaml: currency: is EUR, and the built-in prices are in USD; expected one currency");
+  EXPECT_EQ(ErrorOf("zone,hourly,currency\nz,1,USD\ny,1,\nx,1,EUR\n", "p.csv"),
+            "p.csv: line 4: currency: EUR is a second currency, after USD; expected one");
+}
+
+TEST(PricesTest, ErrorsOfRulesNameTheField) {
+  EXPECT_EQ(ErrorOf("{default: 1, spot: 1.5}"),
+            "p.yaml: spot: \"1.5\" is not a number from 0 to 1");
+  EXPECT_EQ(ErrorOf("{default: 1, discount: x}"),
+            "p.yaml: discount: \"x\" is not a number from 0 to 1");
+  EXPECT_EQ(ErrorOf("{default: 1, base: mine}"), "p.yaml: base: \"mine\" is not builtin");
+  EXPECT_EQ(ErrorOf("{default: 1, regions: {eu: -1}}"), "p.yaml: regions.eu: -1 is below 0");
+  EXPECT_EQ(ErrorOf("types: {a: x}"), "p.yaml: types.a: \"x\" is not a number");
+  EXPECT_EQ(ErrorOf("prices: [{instanceType: a*b*c*, hourly: 1}]"),
+            "p.yaml: prices[0].instanceType: has more than two stars");
+  PriceRules rules;
+  EXPECT_EQ(ReadPriceRule("spot=0.5", rules), "");
+  EXPECT_EQ(rules.spot, 0.5);
+  EXPECT_EQ(ReadPriceRule("half=0.5", rules),
+            "\"half=0.5\" is not a rule; expected spot=FACTOR or discount=PART");
+}
+
+TEST(PricesTest, WhatIsWrittenIsReadAgain) {
+  const std::string text = PricesText(Parsed(R"(
+{base: builtin, asOf: 2026-01-01, currency: USD, spot: 0.5, discount: 0.25, default: 0.125,
+ regions: {eu: 1.5, "a: b": 2},
+ prices: [{instanceType: "a'\"b", region: r, zone: z, capacityType: spot, hourly: 0.0625},
+          {instanceType: n-*-*, hourly: 1, hourlyPerGib: 0.5}]}
+)"));
+  EXPECT_EQ(PricesText(Parsed(text)), text);
+  EXPECT_THAT(text, HasSubstr("zone"));
+  EXPECT_EQ(PriceOf(Parsed(text), "a'\"b", "r"), 0.09375);  // Another zone: the default.
+  EXPECT_EQ(PricesText(Parsed(PricesText(BuiltinPrices()))), PricesText(BuiltinPrices()));
 }
 
 TEST(PricesTest, MoneyIsRoundedToCents) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "engine/make_plan.h"
 #include "report/explain.h"
 #include "report/filter_report.h"
@@ -382,6 +383,103 @@ TEST(LiveClusterTest, AnswersLikeALoadOfAGeneratedClusterThatChanges) {
       twin.Compare();
     }
   }
+}
+
+// Expects the same answers and figures from both.
+void ExpectSame(LiveCluster& a, LiveCluster& b) {
+  EXPECT_EQ(a.Objects(), b.Objects());
+  EXPECT_EQ(a.Nodes(), b.Nodes());
+  EXPECT_EQ(a.Pods(), b.Pods());
+  EXPECT_EQ(a.NewestTime(), b.NewestTime());
+  EXPECT_EQ(a.UidOfNamespace("kube-system"), b.UidOfNamespace("kube-system"));
+  EXPECT_EQ(test::DescribeCluster(a.Snapshot(), a.Pending()),
+            test::DescribeCluster(b.Snapshot(), b.Pending()));
+  const auto told = [](absl::StatusOr<LoadedCluster> cluster) {
+    if (!cluster.ok()) return std::string(cluster.status().message());
+    const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), GroupRules());
+    PlanRequest request = Request();
+    request.pass.pending = cluster->pending;
+    const absl::StatusOr<PlanResult> made = MakePlan(cluster->snapshot, groups, request);
+    if (!made.ok()) return std::string(made.status().message());
+    return absl::StrCat(PlanText({*cluster, request, groups, *made}), "\n",
+                        absl::StrJoin(Twin::Warned(*cluster), "\n"), "\n", cluster->newest_time,
+                        " ", cluster->counts.input.bytes, " ", cluster->counts.newest_heartbeat);
+  };
+  EXPECT_EQ(told(a.CheckedRecentlyHere()), told(b.CheckedRecentlyHere()));
+  EXPECT_EQ(told(a.Here()), told(b.Here()));
+}
+
+// The objects of an unchanged dump are read when the first of them changes.
+TEST(LiveClusterTest, AnUnchangedDumpHasTheAnswersOfItsObjects) {
+  const uint64_t seed = test::RandomSeed();
+  test::Dice dice(seed);
+  for (const char* name : {"company", "mixed", "claims", "topology"}) {
+    SCOPED_TRACE(name);
+    const auto kind =
+        std::ranges::find(samples::Kinds(), std::string_view(name), &samples::Kind::name);
+    ASSERT_NE(kind, samples::Kinds().end());
+    std::string bytes;
+    BinarySnapshotWriter writer([&](std::string_view chunk) {
+      bytes.append(chunk);
+      return absl::OkStatus();
+    });
+    Twin objects;
+    CallingSink keep([&](const objects::ObjectRef& object) {
+      objects.Put(object);
+      return Give(object, writer);
+    });
+    ASSERT_TRUE(samples::GenerateDump(*kind, {.nodes = 15, .seed = seed}, keep).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    LoadOptions options{.allow_incomplete = true};
+    options.assume_complete = dice.Below(2) == 0;
+    const auto held = LiveCluster::FromDump("dump", bytes, options);
+    ASSERT_TRUE(held.ok()) << held.status();
+    const auto load = [&] {
+      return LiveCluster::FromUnchangedDump(
+          "dump", bytes, options, LiveCluster::LiveOptionsOf(options), Parallelism::One());
+    };
+    const auto unchanged = load();
+    ASSERT_TRUE(unchanged.ok()) << unchanged.status();
+    ExpectSame(**unchanged, **held);
+    EXPECT_EQ((*unchanged)->counts().AllRebuilds(), 0U);  // It has no LiveSnapshot yet.
+    // Any first change reads the objects.
+    const Node node("another");
+    const Change change{.object = &node.raw};
+    for (LiveCluster* const each : {unchanged->get(), held->get()}) {
+      ASSERT_TRUE(each->Take({&change, 1}).ok());
+    }
+    ExpectSame(**unchanged, **held);
+    EXPECT_GT((*unchanged)->counts().AllRebuilds(), 0U);
+    // So do a copy, an export, and other settings.
+    const auto copied = load();
+    const absl::StatusOr<std::unique_ptr<LiveCluster>> copy = (*copied)->Copy();
+    ASSERT_TRUE(copy.ok());
+    ExpectSame(**copied, **load());
+    EXPECT_EQ((*copy)->Objects(), (*copied)->Objects());
+    const auto fed = load();
+    (*fed)->SetSource(InputSource::kFeeder);
+    (*fed)->AllKindsAreListed();
+    const auto fed_held = LiveCluster::FromDump("dump", bytes, options);
+    (*fed_held)->SetSource(InputSource::kFeeder);
+    (*fed_held)->AllKindsAreListed();
+    ExpectSame(**fed, **fed_held);
+  }
+}
+
+// LoadCluster rejects a second budget of a name; a cluster that changes takes the later one.
+TEST(LiveClusterTest, AnUnchangedDumpIsAcceptedIfItsObjectsAre) {
+  const std::string dump = R"({"kind": "List", "apiVersion": "v1", "items": [
+    {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}},
+    {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}}]})";
+  const LoadOptions options{.allow_incomplete = true};
+  const auto held = LiveCluster::FromDump("dump", dump, options);
+  const auto unchanged = LiveCluster::FromUnchangedDump(
+      "dump", dump, options, LiveCluster::LiveOptionsOf(options), Parallelism::One());
+  ASSERT_EQ(unchanged.status(), held.status());
+  if (held.ok()) ExpectSame(**unchanged, **held);
+  const auto none = LiveCluster::FromUnchangedDump(
+      "dump", "{", options, LiveCluster::LiveOptionsOf(options), Parallelism::One());
+  EXPECT_EQ(none.status(), LiveCluster::FromDump("dump", "{", options).status());
 }
 
 TEST(LiveClusterTest, ReadTakesWhatAReaderHandsOver) {

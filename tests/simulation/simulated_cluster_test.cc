@@ -500,6 +500,40 @@ absl::Status ReadTwoNodes(ObjectSink& sink) {
   return status;
 }
 
+// Symptom: each new node got a pod of every DaemonSet of the cluster, also of those for GPU nodes.
+TEST_F(SimulatedClusterTest, ANewNodeGetsThePodsOfTheDaemonSetsThatItsPatternHas) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("gpu-a").On("a").OwnedBy("DaemonSet", "gpu"));
+  Add(Pod("ds-a").On("a").DaemonSet());
+  Add(Pod("ds-b").On("b").DaemonSet());
+  Make();
+  ASSERT_TRUE(cluster_->Grow("group", 3, kStart).ok());
+  cluster_->AdvanceTo(kStart + 600);
+  const ClusterSnapshot& snapshot = cluster_->Snapshot();
+  ASSERT_EQ(snapshot.nodes(), 3U);
+  const auto pods = snapshot.PodsOn(snapshot.NodeAt(2));
+  ASSERT_EQ(pods.size(), 1U);
+  EXPECT_EQ(snapshot.catalog().PodName(pods[0]), "default/ds-group-new-1");
+}
+
+// Symptom: a cluster that was dumped at noon grew at once, as if it had been dumped at the average
+// load.
+TEST_F(SimulatedClusterTest, TheLoadOfADumpIsThatOfItsHour) {
+  Add(Node("a").Cpu(100'000));
+  for (int i = 0; i < 40; ++i) Add(Pod("p" + std::to_string(i)).On("a").Cpu(100));
+  options_.start_s = kStart + int64_t{14} * 3600;  // The load is highest.
+  options_.daily_load = true;
+  const auto pods_after_an_hour = [&] {
+    Make();
+    cluster_->AdvanceTo(options_.start_s + 3600);
+    return cluster_->Snapshot().placed_pods();
+  };
+  EXPECT_GT(pods_after_an_hour(), 45U);
+  options_.load_is_of_start = true;
+  EXPECT_EQ(pods_after_an_hour(), 40U);
+}
+
 TEST(SimulationTest, SamplesAreTakenInTheirTimeAndNodesAreCountedByTheHour) {
   SimulationOptions options;
   options.cluster.start_s = kStart;

@@ -207,6 +207,18 @@ TEST(PodShapesTest, LocalStorageBlocksUnlessItsVolumeIsDeclaredSafe) {
       blocks(Pod("p").Volume("emptyDir", "v").Volume("emptyDir", "w").Annotation(kSafe, "v")));
 }
 
+TEST(PodShapesTest, AnEmptyDirOfAnyKindIsKnown) {
+  const auto has = [](const Pod& pod) {
+    const ClusterSnapshot snapshot = Cluster().Add(pod).Build();
+    return ShapeOf(snapshot).has_empty_dir;
+  };
+  EXPECT_TRUE(has(Pod("p").Volume("emptyDir", "v")));
+  EXPECT_TRUE(
+      has(Pod("p").Volume("emptyDir", "v").With([](auto& p) { p.volumes[0].medium = "Memory"; })));
+  EXPECT_FALSE(has(Pod("p").Volume("hostPath", "v")));
+  EXPECT_FALSE(has(Pod("p")));
+}
+
 TEST(PodShapesTest, UnreadableFieldsAreNotUnderstood) {
   const auto why = [](const Pod& pod) {
     const ClusterSnapshot snapshot = Cluster().Add(pod).Build();

@@ -274,7 +274,8 @@ class DisclosureTest(base.EbbTest):
                       'karpenter.sh/do-not-disrupt and do-not-evict:', explain)
         blockers = " ".join(self.ebb("blockers", dump, *args)[0].split())
         self.assertIn("nodes without karpenter.sh/do-not-consolidate and karpenter.sh/do-not-disrupt", blockers)
-        self.assertIn('pods annotated safe-to-evict: "true" and without karpenter.sh/do-not-disrupt', blockers)
+        self.assertIn("pods without karpenter.sh/do-not-disrupt", blockers)
+        self.assertIn("kubectl annotate pods -n default job karpenter.sh/do-not-disrupt- --overwrite", blockers)
 
     #  --- Nodes in deletion, and nodes that are not ready
 

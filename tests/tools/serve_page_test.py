@@ -6,42 +6,24 @@
 Needs the distribution's chromium and chromium-driver.
 """
 
-import base64
 import contextlib
 import http.client
 import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
-import urllib.request
+
+from browser import WAIT_S, Browser, free_port, has_browser, wait_for
 
 EBB = pathlib.Path(sys.argv[1]).resolve()
-WAIT_S = 60
 # A name that would become markup if the page did not set it as text.
 HOSTILE = '<img src=x onerror="document.title=1">'
-
-
-def free_port():
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(what, get):
-    end = time.monotonic() + WAIT_S
-    while not (got := get()):
-        if time.monotonic() > end:
-            raise AssertionError("waited in vain for " + what)
-        time.sleep(0.05)
-    return got
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -52,54 +34,6 @@ class UnixConnection(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(self.path)
-
-
-class Browser:
-    """A chromedriver, used through the WebDriver protocol."""
-
-    def __init__(self):
-        port = free_port()
-        self.base = f"http://127.0.0.1:{port}"
-        self.driver = subprocess.Popen(["chromedriver", f"--port={port}"],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-        def is_ready():
-            with contextlib.suppress(OSError):
-                return self.call("GET", "/status")["ready"]
-        wait_for("chromedriver", is_ready)
-        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     "--disable-quic", "--no-first-run", "--disable-background-networking",
-                     "--disable-component-update", "--disable-sync", "--window-size=1400,1000"]
-        session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
-            "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments}}}})
-        self.session = f"/session/{session['sessionId']}"
-
-    def call(self, method, path, body=None):
-        request = urllib.request.Request(
-            self.base + path, method=method, headers={"Content-Type": "application/json"},
-            data=None if body is None else json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=WAIT_S) as reply:
-            return json.load(reply)["value"]
-
-    def open(self, url):
-        self.call("POST", self.session + "/url", {"url": url})
-
-    def run(self, script, *arguments):
-        return self.call("POST", self.session + "/execute/sync",
-                         {"script": script, "args": list(arguments)})
-
-    def text(self, element):
-        return self.run("return document.getElementById(arguments[0]).textContent", element)
-
-    def screenshot(self, path):
-        picture = self.call("GET", self.session + "/screenshot")
-        pathlib.Path(path).write_bytes(base64.b64decode(picture))
-
-    def close(self):
-        with contextlib.suppress(OSError):
-            self.call("DELETE", self.session)
-        self.driver.kill()
-        self.driver.wait()
 
 
 def node(name, zone):
@@ -254,7 +188,7 @@ class PageTest(unittest.TestCase):
         connection.close()
         return status == 200
 
-    @unittest.skipUnless(shutil.which("chromium") and shutil.which("chromedriver"), "no browser")
+    @unittest.skipUnless(has_browser(), "no browser")
     def test_page_in_a_browser(self):
         nodes = [node("a", "z1"), node("b", HOSTILE), node("c", "z2")]
         self.load([*nodes, pod("p", "a", "1"), pod("q", "b", "3"), pod("r", "c", "3")])
@@ -262,24 +196,37 @@ class PageTest(unittest.TestCase):
         self.addCleanup(browser.close)
         browser.open(f"http://127.0.0.1:{self.port}/?session=default")
         wait_for("the plan", lambda: browser.text("headline").startswith("1 of 3 nodes can go"))
-        cells = browser.run("return [...document.querySelectorAll('button.cell')].map((each) => "
-                            "[each.title, each.classList.contains('goes')])")
-        self.assertEqual(len(cells), 3)
-        self.assertEqual([title.split(",")[0] for title, goes in cells if goes], ["a"])
-        self.assertIn("a", browser.text("goes"))
-        self.assertIn("NotUnderutilized", browser.text("stays"))
+        wait_for("the drawing", lambda: browser.run("return document.documentElement.dataset.state === 'drawn'"))
+        rows = browser.run("return [...document.querySelectorAll('#all-table tbody tr')].map((row) => "
+                           "[...row.cells].map((cell) => cell.textContent))")
+        self.assertEqual([row[0] for row in rows], ["a", "b", "c"])
+        self.assertEqual([row[0] for row in rows if row[1].startswith("goes")], ["a"])
+        self.assertIn("NotUnderutilized", browser.text("reasons-table"))
         # Names are shown as text.
-        self.assertIn(HOSTILE, browser.text("groups"))
+        self.assertIn(HOSTILE, browser.text("map"))
         self.assertEqual(browser.run("return document.images.length"), 0)
         # A click shows why a node goes.
-        browser.run("document.querySelector('button.cell.goes').click()")
+        browser.run("document.querySelector('#all-table button.link').click()")
         wait_for("why", lambda: "default/p" in browser.text("node-text"))
-        self.assertIn("Goes, number 1.", browser.text("node-text"))
-        if "EBB_SCREENSHOT" in os.environ:
-            browser.screenshot(os.environ["EBB_SCREENSHOT"])
+        self.assertIn("Goes, number 1 of 1.", browser.text("node-text"))
+        self.assertEqual(browser.errors(), [])
         # The page shows a change without a reload.
         self.load([*nodes, pod("p", "a", "3"), pod("q", "b", "3"), pod("r", "c", "3")])
         wait_for("the change", lambda: browser.text("headline").startswith("0 of 3 nodes can go"))
+
+    @unittest.skipUnless("EBB_SCREENSHOT" in os.environ and has_browser(), "makes the picture of docs/service.md")
+    def test_picture(self):
+        dump = self.folder.name + "/company.json"
+        subprocess.run([EBB, "gen", "company", "--nodes", "300", "-o", dump], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([EBB, "plan", dump, "--server", f"unix:{self.socket}", "--session", "company"],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        browser = Browser()
+        self.addCleanup(browser.close)
+        browser.set_view(1100, 720)
+        browser.open(f"http://127.0.0.1:{self.port}/?session=company")
+        wait_for("the drawing", lambda: browser.run("return document.documentElement.dataset.state === 'drawn'"))
+        browser.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        browser.screenshot(os.environ["EBB_SCREENSHOT"])
 
 
 if __name__ == "__main__":

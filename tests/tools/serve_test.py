@@ -963,7 +963,8 @@ class WholeTest(ServeTest):
         self.end(batches, replies)
         page = json.loads(get("/page.json?session=default")[1])
         self.assertIn("notFedSince", page)
-        self.assertIn("no client feeds it", " ".join(page["warnings"]))
+        self.assertIn("no client feeds it", " ".join(
+            each["message"] for each in page["plan"]["summary"]["warnings"]))
 
     def test_the_metrics_name_each_rebuild_by_its_cause(self):
         self.server.kill()

@@ -106,7 +106,7 @@ class SourcesTest(unittest.TestCase):
                 self.assertEqual(answer[1], expected[1])
 
     def test_plans(self):
-        for form in ("table", "wide", "json", "yaml", "csv", "name"):
+        for form in ("table", "wide", "json", "yaml", "csv", "name", "sh", "patch"):
             self.check("plan", "-o", form)
         self.check("plan", "--exit-code", code=10)
         self.check("plan", "--scale-down-utilization-threshold", "0.3", "--max-workload-share", "0.5")
@@ -115,6 +115,8 @@ class SourcesTest(unittest.TestCase):
         prices = ("--prices", self.path("prices.yaml"))
         self.check("plan", "--optimize", "--iterations", "2", "--bound")
         self.check("plan", "--optimize", "--iterations", "2", "--objective", "cost", *prices)
+        for form in ("table", "wide", "json", "csv"):
+            self.check("plan", "--prices", "builtin", "--price-rule", "spot=0.3", "-o", form)
         self.check("plan", "--trials", "2", "--seed", "3")
         self.check("plan", "--robust", "0.2", "-o", "json")
 

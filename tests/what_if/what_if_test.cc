@@ -21,7 +21,9 @@
 #include "tests/testing/cluster_builder.h"
 #include "what_if/blockers.h"
 #include "what_if/counterfactual.h"
+#include "what_if/lower_requests.h"
 #include "what_if/patched_cluster.h"
+#include "what_if/pod_usage.h"
 #include "what_if/remedy.h"
 #include "what_if/what_if_file.h"
 
@@ -607,6 +609,193 @@ TEST(BlockersTest, OfARandomCluster) {
   }
   EXPECT_GT(most, 0);
   EXPECT_EQ(planned.Removed(), before);
+}
+
+// --- Blockers that help
+
+Blocker BlockerNamed(const Blockers& found, std::string_view name) {
+  const auto it = std::ranges::find(found.blockers, name, &Blocker::name);
+  EXPECT_NE(it, found.blockers.end()) << name;
+  return it == found.blockers.end() ? Blocker() : *it;
+}
+
+// Symptom: a pod with an emptyDir was to be annotated safe-to-evict: "true", which also passes over
+// its budgets.
+TEST(BlockersTest, PodsWithLocalVolumesAreAnnotatedWithTheirNames) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).Volume("emptyDir", "cache").Volume("emptyDir", "tmp"));
+  const Blocker found = BlockerNamed(planned.AllBlockers(), "rs");
+  EXPECT_EQ(found.reason, "LocalStorageRequested");
+  EXPECT_EQ(found.change,
+            "pods annotated cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: "
+            "\"cache,tmp\"");
+  EXPECT_EQ(found.gained, 1);
+  EXPECT_THAT(found.command,
+              HasSubstr("kubectl patch replicaset -n default rs --type merge -p "
+                        "'{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{"));
+  EXPECT_THAT(found.command,
+              HasSubstr(" && kubectl annotate pods -n default web "
+                        "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes=cache,tmp "
+                        "--overwrite"));
+}
+
+TEST(BlockersTest, AnAnnotationThatKeepsAPodIsRemoved) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  const Blocker found = BlockerNamed(planned.AllBlockers(), "rs");
+  EXPECT_EQ(found.change, "pods without cluster-autoscaler.kubernetes.io/safe-to-evict");
+  EXPECT_EQ(found.gained, 1);
+}
+
+TEST(BlockersTest, OnlyAPodWithoutAControllerIsAnnotatedAsSafe) {
+  TwoNodes planned;
+  planned.Add(Pod("bare").On("a").Cpu(100).WithoutOwner());
+  const Blocker found = BlockerNamed(planned.AllBlockers(), "bare");
+  EXPECT_EQ(found.change,
+            "pods annotated cluster-autoscaler.kubernetes.io/safe-to-evict: \"true\"");
+  EXPECT_EQ(found.command,
+            "kubectl annotate pods -n default bare "
+            "cluster-autoscaler.kubernetes.io/safe-to-evict=true --overwrite");
+  EXPECT_EQ(found.gained, 1);
+}
+
+// A command is for a shell, so a name that no API server accepts gets none.
+TEST(BlockersTest, AHostileNameGetsNoCommand) {
+  TwoNodes planned;
+  planned.Add(Pod("x;$(reboot)'").On("a").Cpu(100).WithoutOwner());
+  planned.Add(Pod("--all").On("a").Cpu(100).WithoutOwner());
+  const Blockers found = planned.AllBlockers();
+  EXPECT_EQ(BlockerNamed(found, "x;$(reboot)'").command, "");
+  for (const Blocker& each : found.blockers) EXPECT_EQ(each.command, "") << each.name;
+}
+
+// Nodes a, b and c have a pod each; d has room for them.
+struct FourNodes : Planned {
+  FourNodes() {
+    Add(Node("a")).Add(Node("b")).Add(Node("c")).Add(Node("d"));
+    Add(Pod("full").On("d").Cpu(2500));
+  }
+};
+
+TEST(BlockersTest, ABudgetThatRecoversComesAfterThoseThatNeverAllowAny) {
+  FourNodes planned;
+  for (const char* const name : {"a", "b"}) {
+    planned.Add(Pod(absl::StrCat("spent-", name)).On(name).Cpu(100).Label("app", "spent"));
+  }
+  planned.Add(Pod("never").On("c").Cpu(100).Label("app", "never"));
+  const auto budget = [](const char* name, int64_t allows, int64_t desired, int64_t expected) {
+    Budget made(name);
+    made.Matching("app", name).Allows(allows);
+    made.raw.desired_healthy = desired;
+    made.raw.expected_pods = expected;
+    return made;
+  };
+  planned.Add(budget("spent", 1, 1, 2)).Add(budget("never", 0, 1, 1));
+  const Blockers found = planned.AllBlockers();
+  const Blocker spent = BlockerNamed(found, "spent");
+  const Blocker never = BlockerNamed(found, "never");
+  EXPECT_EQ(spent.outlook, "recovers");
+  EXPECT_EQ(spent.change, "nothing: it recovers");
+  EXPECT_EQ(spent.command, "");
+  EXPECT_EQ(never.outlook, "neverAllows");
+  EXPECT_EQ(never.command,
+            "kubectl patch pdb -n default never --type merge -p "
+            "'{\"spec\":{\"minAvailable\":null,\"maxUnavailable\":1}}'");
+  EXPECT_EQ(found.blockers.back().name, "spent");
+}
+
+// Node a has two obstacles, of which neither lets it go alone.
+TEST(BlockersTest, ChangesThatHelpOnlyTogetherAreASet) {
+  FourNodes planned;
+  planned.Add(Pod("one").On("a").Cpu(100).Label("app", "one").WithoutOwner());
+  planned.Add(Pod("two").On("b").Cpu(100).WithoutOwner());
+  planned.Add(Pod("three").On("c").Cpu(2100));
+  const Blockers found = planned.AllBlockers();
+  ASSERT_EQ(found.sets.size(), 1u);
+  EXPECT_EQ(found.sets[0].gained, 2);
+  EXPECT_EQ(found.sets_tried, 1u);
+  std::vector<std::string> names;
+  for (const size_t member : found.sets[0].blockers) names.push_back(found.blockers[member].name);
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("one", "two"));
+  BlockersOptions none;
+  none.sets = 0;
+  EXPECT_THAT(planned.AllBlockers(none).sets, IsEmpty());
+  const auto json = BlockersJson(found);
+  EXPECT_EQ(json["setsTried"], 1);
+  EXPECT_EQ(json["sets"][0]["changes"].size(), 2u);
+}
+
+// --- Lower requests
+
+PodUsage UsageOf(std::string_view pod, std::string_view container, std::string_view cpu) {
+  PodUsage usage;
+  const absl::Status read = usage.Read(
+      "u",
+      absl::StrCat(R"({"kind": "PodMetricsList", "items": [{"metadata": {"namespace": )",
+                   R"("default", "name": ")", Absl(pod), R"("}, "containers": [{"name": ")",
+                   Absl(container), R"(", "usage": {"cpu": ")", Absl(cpu), R"("}}]}]})"),
+      "");
+  EXPECT_TRUE(read.ok()) << read;
+  return usage;
+}
+
+struct Wasteful : Planned {
+  Wasteful() {
+    Add(Node("a")).Add(Node("b"));
+    Add(Pod("full").On("b").Cpu(2500));
+    Add(Pod("web").On("a").Cpu(3000).OwnedByMissing("Widget", "web").SafeToEvict("true"));
+  }
+  absl::StatusOr<LowerRequests> Lower(const PodUsage& usage) {
+    return FindLowerRequests(Report(), query(), live(), usage, {}, {});
+  }
+};
+
+std::string ContainerName(Planned& planned) {
+  PatchedCluster patched(planned.live());
+  const ObjectName name = PodName("web");
+  EXPECT_TRUE(patched.Find({&name, 1}).ok());
+  return nlohmann::json::parse(*patched.Object(name))["spec"]["containers"][0].value("name", "");
+}
+
+TEST(LowerRequestsTest, ANodeGoesIfItsPodRequestsWhatItUses) {
+  Wasteful planned;
+  ASSERT_THAT(planned.Removed(), IsEmpty());
+  const std::string container = ContainerName(planned);
+  const absl::StatusOr<LowerRequests> found = planned.Lower(UsageOf("web", container, "200m"));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->pods_with_usage, 1u);
+  EXPECT_EQ(found->gained, 1);
+  ASSERT_EQ(found->workloads.size(), 1u);
+  EXPECT_EQ(found->workloads[0].containers[0].cpu_milli, 200);
+  EXPECT_EQ(found->workloads[0].freed.cpu_milli, 2800);
+  EXPECT_EQ(found->workloads[0].gained, 1);
+  ASSERT_EQ(found->skipped.size(), 1u);
+  EXPECT_EQ(found->skipped[0].named.first[0], "default/full");
+  EXPECT_THAT(planned.Removed(), IsEmpty());  // Nothing stays changed.
+}
+
+TEST(LowerRequestsTest, RequestsAreNeverRaised) {
+  Wasteful planned;
+  const absl::StatusOr<LowerRequests> found =
+      planned.Lower(UsageOf("web", ContainerName(planned), "3500m"));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->gained, 0);
+  EXPECT_THAT(found->workloads, IsEmpty());
+  ASSERT_EQ(found->skipped.size(), 2u);
+  EXPECT_THAT(found->skipped[1].what, HasSubstr("use more than they request"));
+}
+
+TEST(LowerRequestsTest, UsageOfOtherPodsAndContainersIsNamed) {
+  Wasteful planned;
+  const absl::StatusOr<LowerRequests> other = planned.Lower(UsageOf("elsewhere", "c", "1m"));
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(other.status().message(),
+            "--usage: none of its 1 pod runs in the cluster; the first is default/elsewhere");
+  const absl::StatusOr<LowerRequests> unknown = planned.Lower(UsageOf("web", "sidecar", "1m"));
+  ASSERT_TRUE(unknown.ok()) << unknown.status();
+  ASSERT_EQ(unknown->skipped.size(), 2u);
+  EXPECT_EQ(unknown->skipped[1].what, "containers with usage that no pod of their workload has");
+  EXPECT_EQ(unknown->skipped[1].named.first[0], "default/web sidecar");
 }
 
 }  // namespace

@@ -121,6 +121,8 @@ std::vector<std::string> BadValues(ValueKind kind) {
     }
     case ValueKind::kGpuTotal:
       return {"", "gpu", "gpu:1", "gpu:2:1", ":1:2", "gpu:-1:2", "gpu:1:nan", "gpu:1:2:3"};
+    case ValueKind::kPriceRule:
+      return {"", "spot", "spot=", "spot=-1", "spot=1.5", "spot=nan", "half=0.5", "discount=20%"};
     case ValueKind::kSwitch:
       return {"2", "yes", "on", "nan", "-1", "truee", "tRUE", "0x1"};
     case ValueKind::kChoice:

@@ -61,11 +61,17 @@ TEST(RunCommandTest, FlagsThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(why({"--server", "unix:e"}), HasSubstr("pass --actuator unix:PATH, or --dry-run"));
   EXPECT_THAT(why({"--socket", "e", "--actuator", "unix:p"}),
               HasSubstr("expected --state FILE or --state-folder DIR"));
-  EXPECT_THAT(why({"--input", "x.json"}), HasSubstr("pass --dry-run too"));
+  EXPECT_THAT(why({"--input", "x.json"}), HasSubstr("pass --dry-run or --simulate too"));
   EXPECT_THAT(why({"--server", "unix:e", "--actuator", "unix:p", "--state", "s.db"}),
               HasSubstr("--state needs --socket: a daemon keeps the state"));
   EXPECT_THAT(why({"--server", "unix:e", "--socket", "e"}),
               HasSubstr("with --socket ebb is the daemon itself"));
+  EXPECT_THAT(why({"--simulate", "--strict"}),
+              HasSubstr("with --simulate needs --input: a simulation of a generated cluster"));
+  EXPECT_THAT(why({"--simulate", "--input", "x.json", "--nodes", "5"}),
+              HasSubstr("the number of nodes is that of --input"));
+  EXPECT_THAT(why({"--simulate", "--input", "x.json", "--kind", "mixed"}),
+              HasSubstr("the cluster is that of the dump"));
   EXPECT_THAT(why({"--simulate", "--dry-run"}), HasSubstr("a simulation touches no real node"));
   EXPECT_EQ(EbbRun({"--simulate", "--hours", "0"}).code, 2);
   EXPECT_EQ(EbbRun({"--simulate", "--nodes", "0"}).code, 2);

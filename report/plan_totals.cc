@@ -1,0 +1,368 @@
+#include "report/plan_totals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/figures.h"
+#include "base/printable.h"
+#include "engine/plan/utilization.h"
+#include "groups/prices.h"
+#include "predicates/drainability.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+int64_t Requested(const ClusterSnapshot& snapshot, ResourceId resource, NodeId node) {
+  return snapshot.Allocatable(resource, node) - snapshot.Free(resource, node);
+}
+
+void AddRequests(const Catalog& catalog, PodId pod, CpuAndMemory& to) {
+  to.cpu_milli += AmountOf(catalog.shape_of(pod).charge_requests, kCpu);
+  to.memory_bytes += AmountOf(catalog.shape_of(pod).charge_requests, kMemory);
+}
+
+std::optional<double> ShareOf(double requested, double allocatable) {
+  if (allocatable <= 0) return std::nullopt;
+  return requested / allocatable;
+}
+
+// What is offered and requested of the GPUs of nodes, each node by its own resource.
+struct GpuUse {
+  double requested = 0;
+  double allocatable = 0;
+
+  void Add(const ClusterSnapshot& snapshot, NodeId node) {
+    const std::optional<ResourceId> gpu = GpuOf(snapshot.catalog(), node);
+    if (!gpu) return;
+    requested += static_cast<double>(Requested(snapshot, *gpu, node));
+    allocatable += static_cast<double>(snapshot.Allocatable(*gpu, node));
+  }
+};
+
+void SetShares(const GpuUse& gpu, ClusterTotals& totals) {
+  totals.cpu = ShareOf(static_cast<double>(totals.requested.cpu_milli),
+                       static_cast<double>(totals.allocatable.cpu_milli));
+  totals.memory = ShareOf(static_cast<double>(totals.requested.memory_bytes),
+                          static_cast<double>(totals.allocatable.memory_bytes));
+  totals.gpu = ShareOf(gpu.requested, gpu.allocatable);
+}
+
+void CountCluster(const PlanReport& report, PlanTotals& totals) {
+  const PlanContext& context = report.context;
+  const ClusterSnapshot& snapshot = context.cluster->snapshot;
+  const Catalog& catalog = context.catalog();
+  NodeSet goes(catalog.nodes());
+  for (const PlanReport::Removal& removal : report.remove) goes.Insert(removal.node);
+  const NodePrices* const prices = context.prices;
+  ClusterTotals& before = totals.before;
+  ClusterTotals& after = totals.after;
+  GpuUse gpu_before;
+  GpuUse gpu_after;
+  if (prices != nullptr) {
+    before.cost_per_hour = 0;
+    after.cost_per_hour = 0;
+  }
+  snapshot.alive().ForEach([&](NodeId node) {
+    const auto add = [&](ClusterTotals& to, GpuUse& gpu) {
+      ++to.nodes;
+      to.allocatable.Add(report.facts[Index(node)].allocatable);
+      to.requested.cpu_milli += Requested(snapshot, kCpu, node);
+      to.requested.memory_bytes += Requested(snapshot, kMemory, node);
+      gpu.Add(snapshot, node);
+      if (prices != nullptr) *to.cost_per_hour += prices->hourly[Index(node)];
+    };
+    add(before, gpu_before);
+    if (!goes.Contains(node)) add(after, gpu_after);
+  });
+  for (const PlanReport::Removal& removal : report.remove) {
+    const std::optional<ResourceId> gpu = GpuOf(catalog, removal.node);
+    for (const PlanReport::PodMove& move : removal.pods) {
+      AddRequests(catalog, move.pod, after.requested);
+      if (!gpu) continue;
+      gpu_after.requested +=
+          static_cast<double>(AmountOf(catalog.shape_of(move.pod).charge_requests, *gpu));
+    }
+  }
+  // Pods on nodes in deletion are not placed in the snapshot, but they run.
+  for (const PodId pod : context.request->pass.evicting) {
+    AddRequests(catalog, pod, before.requested);
+    AddRequests(catalog, pod, after.requested);
+  }
+  SetShares(gpu_before, before);
+  SetShares(gpu_after, after);
+}
+
+// Groups and zones.
+void CountShares(const PlanReport& report, PlanTotals& totals) {
+  for (const PlanReport::Share& share : report.by_group) {
+    if (share.removed > 0 && share.nodes - share.removed <= 1) {
+      totals.groups_on_one_node.Add(std::string(share.name));
+    }
+  }
+  std::map<std::string_view, bool> assumed;                     // By group, in the order of names.
+  std::map<std::string_view, std::pair<size_t, size_t>> zones;  // Nodes, and nodes that go.
+  report.context.cluster->snapshot.alive().ForEach([&](NodeId node) {
+    const std::string_view zone = report.facts[Index(node)].zone;
+    if (!zone.empty()) ++zones[zone].first;
+  });
+  for (const PlanReport::Removal& removal : report.remove) {
+    const std::string_view zone = report.facts[Index(removal.node)].zone;
+    if (!zone.empty()) ++zones[zone].second;
+    const NodeGroup* const group = report.context.groups->Find(removal.node);
+    if (group != nullptr && !group->minimum_is_known) assumed[group->name] = true;
+  }
+  for (const auto& [name, unused] : assumed) totals.assumed_minimums.Add(std::string(name));
+  for (const auto& [name, nodes] : zones) {
+    if (nodes.second > 0 && nodes.first - nodes.second <= 1) {
+      totals.zones_on_one_node.Add(std::string(name));
+    }
+  }
+}
+
+// The nodes of a workload's pods: none, one, or several.
+struct Nodes {
+  NodeId one = kNoNode;
+  bool several = false;
+
+  void Add(NodeId node) {
+    several |= one != kNoNode && one != node;
+    one = node;
+  }
+};
+
+struct Workload {
+  PodId pod;  // Any of its pods, for its name.
+  bool evicted = false;
+  size_t pods = 0;
+  Nodes before;
+  Nodes after;
+};
+
+// Counts the pods of each workload, and their nodes before and after the plan.
+class Workloads {
+ public:
+  explicit Workloads(const PlanReport& report)
+      : catalog_(report.context.catalog()),
+        index_of_shape_(catalog_.pod_shapes(), kUnseen),
+        to_(catalog_.pods(), kNoNode) {
+    for (const PlanReport::Removal& removal : report.remove) {
+      for (const PlanReport::PodMove& move : removal.pods) to_[Index(move.pod)] = move.to;
+    }
+    const ClusterSnapshot& snapshot = report.context.cluster->snapshot;
+    snapshot.alive().ForEach([&](NodeId node) {
+      for (const PodId pod : snapshot.PodsOn(node)) Add(pod, node);
+    });
+  }
+
+  // Null: the pod has no controller.
+  Workload* Of(PodId pod) {
+    const size_t index = index_of_shape_[Index(catalog_.shape_id(pod))];
+    return index >= workloads_.size() ? nullptr : &workloads_[index];
+  }
+
+ private:
+  static constexpr uint32_t kUnseen = ~uint32_t{0};
+  static constexpr uint32_t kNone = kUnseen - 1;
+
+  uint32_t IndexOf(PodId pod) {
+    uint32_t& index = index_of_shape_[Index(catalog_.shape_id(pod))];
+    if (index != kUnseen) return index;
+    if (!catalog_.shape_of(pod).has_controller) return index = kNone;
+    PlanReport::Keeper of = WorkloadOf(catalog_, pod);
+    const auto [place, is_new] = index_of_.try_emplace(
+        {std::move(of.kind), of.namespace_name, of.name}, static_cast<uint32_t>(workloads_.size()));
+    if (is_new) workloads_.push_back({.pod = pod, .before = {}, .after = {}});
+    return index = place->second;
+  }
+
+  void Add(PodId pod, NodeId node) {
+    const uint32_t index = IndexOf(pod);
+    if (index == kNone) return;
+    Workload& workload = workloads_[index];
+    const NodeId to = to_[Index(pod)];
+    ++workload.pods;
+    workload.evicted |= to != kNoNode;
+    workload.before.Add(node);
+    workload.after.Add(to == kNoNode ? node : to);
+  }
+
+  const Catalog& catalog_;
+  std::vector<Workload> workloads_;
+  std::vector<uint32_t> index_of_shape_;  // By PodShapeId.
+  std::vector<NodeId> to_;                // By PodId, for pods that move.
+  absl::flat_hash_map<std::tuple<std::string, std::string_view, std::string_view>, uint32_t>
+      index_of_;
+};
+
+void CountRestarts(const PlanReport& report, PlanTotals& totals) {
+  if (report.moved == 0) return;
+  const Catalog& catalog = report.context.catalog();
+  Workloads workloads(report);
+  for (const PlanReport::Removal& removal : report.remove) {
+    for (const PlanReport::PodMove& move : removal.pods) {
+      Workload* const workload = workloads.Of(move.pod);
+      if (workload == nullptr) {
+        totals.unowned.Add(catalog.PodName(move.pod));
+        continue;
+      }
+      if (!std::exchange(workload->evicted, false)) continue;  // Its first pod counted it.
+      const PlanReport::Keeper of = WorkloadOf(catalog, move.pod);
+      std::string name = fmt::format("{}/{}", of.namespace_name, of.name);
+      if (workload->pods > 1 && workload->before.several && !workload->after.several) {
+        totals.workloads_on_one_node.Add(name);
+      }
+      if (catalog.shape_of(move.pod).controller_kind == OwnerKind::kJob) {
+        totals.jobs.Add(std::move(name));
+      } else if (workload->pods == 1) {
+        totals.single_replicas.Add(std::move(name));
+      }
+    }
+  }
+}
+
+void CountWithoutRequests(const PlanReport& report, Named& pods) {
+  const ClusterSnapshot& snapshot = report.context.cluster->snapshot;
+  const Catalog& catalog = snapshot.catalog();
+  std::vector<char> known(catalog.pod_shapes(), 'u');  // By PodShapeId: unknown, yes, no.
+  snapshot.alive().ForEach([&](NodeId node) {
+    for (const PodId pod : snapshot.PodsOn(node)) {
+      char& is = known[Index(catalog.shape_id(pod))];
+      if (is == 'u') is = IsWithoutRequests(catalog, pod) ? 'y' : 'n';
+      if (is == 'y') pods.Add(pods.first.size() < kFirstNamed ? catalog.PodName(pod) : "");
+    }
+  });
+}
+
+Json NamedJson(const Named& named) { return {{"count", named.count}, {"first", named.first}}; }
+
+void PutNamed(const char* key, const Named& named, Json& to) {
+  if (named.count > 0) to[key] = NamedJson(named);
+}
+
+Json ClusterJson(const ClusterTotals& totals) {
+  Json use = Json::object();
+  const auto put = [&](const char* key, const std::optional<double>& share) {
+    if (share) use[key] = RoundedAmount(*share);
+  };
+  put("cpu", totals.cpu);
+  put("memory", totals.memory);
+  put("gpu", totals.gpu);
+  Json json = {
+      {"nodes", totals.nodes},
+      {"allocatable",
+       {{"cpuMilli", totals.allocatable.cpu_milli},
+        {"memoryBytes", totals.allocatable.memory_bytes},
+        {"gpus", totals.allocatable.gpus}}},
+      {"requested",
+       {{"cpuMilli", totals.requested.cpu_milli}, {"memoryBytes", totals.requested.memory_bytes}}},
+      {"utilization", std::move(use)}};
+  if (totals.cost_per_hour) json["costPerHour"] = RoundedAmount(*totals.cost_per_hour);
+  return json;
+}
+
+std::string UseText(const ClusterTotals& totals) {
+  std::string text;
+  const auto add = [&](std::string_view what, const std::optional<double>& share) {
+    if (share) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, Percent(*share));
+  };
+  add("cpu", totals.cpu);
+  add("memory", totals.memory);
+  add("GPUs", totals.gpu);
+  return fmt::format("{}; requested: {}", Count(totals.nodes, "node", "nodes"),
+                     text.empty() ? "-" : text);
+}
+
+}  // namespace
+
+void Named::Add(std::string name) {
+  if (count++ < kFirstNamed) first.push_back(std::move(name));
+}
+
+bool IsWithoutRequests(const Catalog& catalog, PodId pod) {
+  const PodShape& shape = catalog.shape_of(pod);
+  return !shape.mirror && !IsDaemonSetPod(catalog, shape) &&
+         AmountOf(shape.charge_requests, kCpu) == 0 &&
+         AmountOf(shape.charge_requests, kMemory) == 0;
+}
+
+PlanTotals TotalsOf(const PlanReport& report) {
+  PlanTotals totals;
+  CountCluster(report, totals);
+  CountShares(report, totals);
+  CountRestarts(report, totals);
+  CountWithoutRequests(report, totals.without_requests);
+  return totals;
+}
+
+void PutTotals(const PlanTotals& totals, Json& summary) {
+  summary["totals"] = {{"before", ClusterJson(totals.before)},
+                       {"after", ClusterJson(totals.after)}};
+  PutNamed("podsWithoutRequests", totals.without_requests, summary);
+  PutNamed("assumedMinimums", totals.assumed_minimums, summary);
+  Json on_one = Json::object();
+  PutNamed("groups", totals.groups_on_one_node, on_one);
+  PutNamed("zones", totals.zones_on_one_node, on_one);
+  PutNamed("workloads", totals.workloads_on_one_node, on_one);
+  if (!on_one.empty()) summary["onOneNode"] = std::move(on_one);
+  Json restarts = Json::object();
+  PutNamed("jobs", totals.jobs, restarts);
+  PutNamed("singleReplicas", totals.single_replicas, restarts);
+  PutNamed("withoutController", totals.unowned, restarts);
+  if (!restarts.empty()) summary["restarts"] = std::move(restarts);
+}
+
+std::vector<std::string> TotalsText(const PlanTotals& totals, std::string_view currency) {
+  const auto line = [&](std::string_view of, const ClusterTotals& cluster) {
+    const std::string cost =
+        cluster.cost_per_hour
+            ? fmt::format("; {} an hour", MoneyText(*cluster.cost_per_hour, currency))
+            : "";
+    return fmt::format("{}: {}{}", of, UseText(cluster), cost);
+  };
+  return {line("Whole cluster", totals.before), line("After the plan", totals.after)};
+}
+
+std::string NamesText(const Named& named, size_t shown) {
+  // If only one name were left out, saying so would take as much room as the name.
+  if (named.count == shown + 1 && named.first.size() > shown) ++shown;
+  std::string text;
+  size_t names = 0;
+  for (const std::string& name : named.first) {
+    if (names == shown) break;
+    text += fmt::format("{}{}", names++ == 0 ? "" : ", ", Printable(name));
+  }
+  if (named.count > names) text += fmt::format(" and {} more", WithCommas(named.count - names));
+  return text;
+}
+
+std::vector<std::string> ChecksOf(const PlanTotals& totals) {
+  std::vector<std::string> lines;
+  const auto add = [&](const Named& named, std::string_view one, std::string_view many) {
+    if (named.count == 0) return;
+    lines.push_back(fmt::format("{}: {}", Count(named.count, one, many), NamesText(named)));
+  };
+  add(totals.jobs, "Job starts anew", "Jobs start anew");
+  add(totals.single_replicas, "workload restarts its only pod", "workloads restart their only pod");
+  add(totals.unowned, "pod has no controller that makes it again",
+      "pods have no controller that makes them again");
+  add(totals.workloads_on_one_node, "workload ends with all of its pods on one node",
+      "workloads end with all of their pods on one node");
+  add(totals.groups_on_one_node, "group ends with one node or none",
+      "groups end with one node or none");
+  add(totals.zones_on_one_node, "zone ends with one node or none",
+      "zones end with one node or none");
+  add(totals.assumed_minimums, "group that shrinks has no known minimum, and 0 is assumed",
+      "groups that shrink have no known minimum, and 0 is assumed");
+  return lines;
+}
+
+}  // namespace ebb
