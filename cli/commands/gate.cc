@@ -114,7 +114,7 @@ int GateOf(const FailIf& fail_if, const PlanComparison& comparison, int exit_cod
   GateValue saved{.name = "saved", .value = {}, .why_absent = "a plan has no prices"};
   if (a.saved_per_hour && b.saved_per_hour) {
     saved.why_absent = "the two plans have prices in different currencies";
-    saved.whole = *a.saved_per_hour;
+    saved.whole = a.saved_per_hour;
     if (a.currency == b.currency) saved.value = *b.saved_per_hour - *a.saved_per_hour;
   }
   const auto removed = static_cast<double>(a.removed);

@@ -61,7 +61,8 @@ struct Widths {
 
 // A row is NAME TYPE NODES GO BAR BAR [PRICE]; the name takes what the others leave.
 Widths WidthsFor(size_t columns, size_t longest_name, bool prices) {
-  const size_t fixed = 2 + kTypeColumns + 2 + 6 + 2 + 6 + 2 * (2 + 5) + (prices ? 2 + 9 : 0);
+  const size_t fixed =
+      2 + kTypeColumns + 2 + 6 + 2 + 6 + size_t{2} * (2 + 5) + (prices ? 2 + 9 : 0);
   const size_t left = columns > fixed ? columns - fixed : 0;
   if (left < kNameColumnsMin) return {.name = kNameColumnsMin, .bar = 0};  // Rows are cut.
   Widths widths{.name = std::min(std::max(longest_name, kNameColumnsMin), left / 2), .bar = 0};
@@ -203,7 +204,7 @@ std::vector<std::string> TopFrame::Rows(const Style& asked) const {
                               saved_ ? "  AN HOUR  " : ""));
   for (const Group& group : groups_) {
     std::string go = fmt::format("{:>6}", group.sum.go == 0 ? "" : WithCommas(group.sum.go));
-    if (style.colour && group.sum.go > 0) go = "\x1b[33m" + go + "\x1b[0m";
+    if (style.colour && group.sum.go > 0) go = fmt::format("\x1b[33m{}\x1b[0m", go);
     lines.push_back(fmt::format("{}  {}  {:>6}  {}  {}",
                                 Padded(group.name.empty() ? "(no group)" : group.name, widths.name),
                                 Padded(group.type, kTypeColumns), WithCommas(group.sum.nodes), go,
@@ -212,7 +213,7 @@ std::vector<std::string> TopFrame::Rows(const Style& asked) const {
     for (const Node& node : group.nodes) {
       // The node's note stands in the columns TYPE, NODES and GO.
       std::string note = Padded(node.note, kTypeColumns + 16);
-      if (style.colour && node.goes) note = "\x1b[33m" + note + "\x1b[0m";
+      if (style.colour && node.goes) note = fmt::format("\x1b[33m{}\x1b[0m", note);
       lines.push_back(
           fmt::format("  {}  {}  {}", Padded(node.name, widths.name - 2), note, bars(node.sum)));
     }
