@@ -29,6 +29,7 @@
 #include "cli/print/progress.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
+#include "groups/prices.h"
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
 #include "platform/clock.h"
@@ -139,8 +140,8 @@ void PrintSets(const Blockers& blockers, std::string_view currency, const Termin
   for (const BlockerSet& set : blockers.sets) {
     const std::string saved =
         set.saved_per_hour
-            ? fmt::format(", {} an hour, {} in 30 days", MoneyText(*set.saved_per_hour, currency),
-                          MoneyText(*set.saved_per_hour * 720, currency))
+            ? fmt::format(", {} an hour, {} a month", MoneyText(*set.saved_per_hour, currency),
+                          MoneyText(*set.saved_per_hour * kHoursPerMonth, currency))
             : "";
     // Most sets are the one before with one change more.
     const bool is_more = !before.empty() && std::ranges::includes(set.blockers, before);

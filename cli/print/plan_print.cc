@@ -310,9 +310,9 @@ void PrintNotes(const wire::PlanReply& reply, const Style& style, std::ostream& 
   const std::string currency = Printable(tables.currency());
   if (reply.has_stable()) PrintStable(reply.stable(), style, out);
   if (tables.has_saved_per_hour()) {
-    say(fmt::format("The nodes that go cost {} an hour, {} in 30 days.",
+    say(fmt::format("The nodes that go cost {} an hour, {} a month.",
                     MoneyText(tables.saved_per_hour(), currency),
-                    MoneyText(tables.saved_per_hour() * 720, currency)));
+                    MoneyText(tables.saved_per_hour() * kHoursPerMonth, currency)));
     say(tables.prices());
   }
   if (tables.has_search()) {

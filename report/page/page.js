@@ -33,7 +33,7 @@ const GIB = 2 ** 30;
 const RESOURCES = [["cpu", "cpu", (v) => `${num(v / 1000, v < 1e5 ? 1 : 0)} cores`],
   ["memory", "memory", (v) => v < 1024 * GIB ? `${num(v / GIB, 1)} GiB` : `${num(v / GIB / 1024, 1)} TiB`],
   ["gpu", "GPU", (v) => count(v, "GPU", "GPUs")]];
-const HOURS_A_MONTH = 720;  // 30 days, as in the output of commands.
+const HOURS_A_MONTH = 730;  // As in the output of commands.
 // The command that prints the data of a report.
 const TAKE_OUT = `sed -n '/^<script type=.*id="data"/{n;p}' FILE`;
 const by = (key, sign = 1) => (a, b) => (key(a) < key(b) ? -sign : key(a) > key(b) ? sign : 0);
@@ -645,7 +645,7 @@ function drawGlance() {
   if (priced()) {
     tiles.push(["cost now, an hour", money(cost), `${money(cost * HOURS_A_MONTH, 0)} a month`],
       ["saved an hour", money(s.savedPerHour ?? 0), percent(cost > 0 ? s.savedPerHour / cost : 0)],
-      ["saved a month", money((s.savedPerHour ?? 0) * HOURS_A_MONTH, 0), "in 30 days"]);
+      ["saved a month", money((s.savedPerHour ?? 0) * HOURS_A_MONTH, 0), "730 hours"]);
   }
   for (const [key, title, text] of RESOURCES) {
     const now = total(key, "before");
@@ -796,7 +796,7 @@ function drawMoney() {
         ? make("span", {class: "quiet"}, row.id === -2 ? "nodes whose pods request nothing" : "no label") : name(v)},
       ...costColumns(Math.max(1e-9, ...list.map(saved)))], list));
   }
-  body.append(make("p", {class: "note"}, `A month has 30 days. The price of a node is divided among its pods by the mean of their ` +
+  body.append(make("p", {class: "note"}, `A month has 730 hours. The price of a node is divided among its pods by the mean of their ` +
     "shares of its requested cpu and memory, on a node with GPUs by the GPUs. What no pod requests is divided in the same way, so the sums are the whole bill."));
 }
 
