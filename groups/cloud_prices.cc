@@ -25,7 +25,7 @@ using simdjson::dom::element;
 // An element, or an error if there is no such field.
 using Value = simdjson::simdjson_result<element>;
 
-Value ValueOf(element each) { return Value(std::move(each)); }
+Value ValueOf(element each) { return Value(element(each)); }
 
 std::string_view TextOf(const Value& value) {
   std::string_view text;

@@ -88,7 +88,7 @@ std::string ReadFactor(std::string_view what, std::optional<double> number, std:
   if (!number || !(*number >= 0 && *number <= 1)) {
     return fmt::format("\"{}\" is not a {} from 0 to 1", text, what);
   }
-  to = *number;
+  to = number;
   return "";
 }
 

@@ -42,8 +42,8 @@ constexpr std::string_view kGapWords[] = {
     "pods without a controller: nothing replaces them, and they never end",
     "pods of Jobs: under a daily load one ends now and then and another begins; no Job ends",
     "pods of StatefulSets: their number stays the same",
-    "pods of controllers that ebb does not know: replaced when they are lost, their number stays "
-    "the same",
+    ("pods of controllers that ebb does not know: replaced when they are lost, their number stays "
+     "the same"),
     "pods with persistent volumes: the volumes stay where they are",
     "pods with resource claims: the claims stay allocated as they are",
 };

@@ -183,10 +183,10 @@ class Lowering {
         result.name = container_name;
         CpuAndMemory& freed = lowered.workload.freed;
         if (resource[0] == 'c') {
-          result.cpu_milli = *needed;
+          result.cpu_milli = needed;
           freed.cpu_milli += now - *needed;
         } else {
-          result.memory_bytes = *needed;
+          result.memory_bytes = needed;
           freed.memory_bytes += now - *needed;
         }
       }

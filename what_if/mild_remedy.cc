@@ -165,8 +165,8 @@ std::string LineToAnnotate(const Catalog& catalog, const PlanReport::Keeper& wor
   }
   const std::string names = PodsInLine(catalog, workload, pods);
   if (names.empty() || !IsName(workload.namespace_name)) return "";
-  const std::string line = fmt::format("kubectl annotate pods -n {} {}{} --overwrite",
-                                       workload.namespace_name, names, AnnotateWords(changes));
+  std::string line = fmt::format("kubectl annotate pods -n {} {}{} --overwrite",
+                                 workload.namespace_name, names, AnnotateWords(changes));
   const bool makes_pods = workload.kind == "ReplicaSet" || workload.kind == "ReplicationController";
   if (!makes_pods) return line;
   const std::string first =

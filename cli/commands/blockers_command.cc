@@ -266,7 +266,7 @@ namespace {
 // "cpu" of "cpu=FILE", with FILE; "" of "FILE".
 std::pair<std::string_view, std::string_view> UsageParts(std::string_view text) {
   for (const std::string_view resource : {"cpu", "memory"}) {
-    if (text.starts_with(resource) && text.substr(resource.size()).starts_with("=")) {
+    if (text.starts_with(resource) && text.substr(resource.size()).starts_with('=')) {
       return {resource, text.substr(resource.size() + 1)};
     }
   }
