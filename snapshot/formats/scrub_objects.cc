@@ -498,7 +498,7 @@ struct Scrubber::Impl {
 
   template <typename Struct>
   void DoFields(Struct& value) {
-    objects::VisitFields(value, [](Text name, auto& field) { Do(name, field); });
+    objects::VisitFields(value, [this](Text name, auto& field) { this->Do(name, field); });
   }
   template <typename Struct>
   void DoStruct(Struct& value) {
