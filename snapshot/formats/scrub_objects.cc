@@ -607,7 +607,7 @@ struct Scrubber::Impl {
   template <typename Object>
   void DoObject(Object& object) {
     if constexpr (std::is_same_v<Object, objects::StorageObject>) {
-      std::visit([this](auto& each) { DoObject(each); }, object);
+      std::visit([this](auto& each) { this->DoObject(each); }, object);
     } else {
       if constexpr (std::is_same_v<Object, objects::CsiDriver>) {
         const Text name = Key(object.meta.name);
