@@ -177,9 +177,10 @@ class RunLiveTest(unittest.TestCase):
 
     def wait_for(self, condition, what):
         deadline = time.monotonic() + WAIT_S
-        while not condition():
+        while not (found := condition()):
             self.assertLess(time.monotonic(), deadline, f"waits in vain: {what}\n{self.log_text()}")
             time.sleep(0.05)
+        return found
 
     def log_text(self):
         return self.log.read_text() if self.log.exists() else ""
@@ -382,6 +383,11 @@ notifications:
                                 capture_output=True, text=True, check=True).stdout
         self.assertRegex(listed, r"web +escalator +no +0 ")
 
+    def notice(self):
+        """What the notifier wrote; None: it has not written all of it."""
+        with contextlib.suppress(OSError, json.JSONDecodeError):
+            return json.loads((self.folder / "notices").read_text())
+
     def test_a_pool_that_cannot_grow_is_in_failsafe_until_an_operator_ends_it(self):
         self.start_plugin()
         path = self.pools()[1]
@@ -393,8 +399,7 @@ notifications:
         first = self.turn(lambda turn: "failsafe" in str(turn["log"]), "it is in failsafe")
         self.assertIn("it cannot grow: ", str(first["log"]))
         self.assertEqual(self.decided(first)["grow"]["group"], "g")
-        self.wait_for((self.folder / "notices").exists, "a notifier is called")
-        notice = json.loads((self.folder / "notices").read_text())
+        notice = self.wait_for(self.notice, "a notifier is called")
         self.assertEqual((notice["pool"], notice["event"]), ("web", "failsafe"))
         idle = self.decided(self.turn(lambda turn: self.decided(turn).get("deniedBy") == "failsafe",
                                       "it does nothing"))
