@@ -423,10 +423,12 @@ std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
   return options.scale_down.budgets.max_scale_down_parallelism;
 }
 
+bool PlanCommand::IsWholeAnswer() const {
+  return output != "csv" && output != "markdown" && !IsCarriedOut(output);
+}
+
 bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
-  if (explain.empty() || (output != "csv" && output != "markdown" && !IsCarriedOut(output))) {
-    return true;
-  }
+  if (explain.empty() || IsWholeAnswer()) return true;
   PrintMessage(
       "--explain: -o " + output + " is not a format of explanations; expected table, json or yaml",
       err, "ebb plan");
@@ -451,7 +453,7 @@ bool PlanCommand::CostFlagsFit(std::ostream& err) const {
 }
 
 bool PlanCommand::WaveFlagsFit(std::ostream& err) const {
-  if (!waves || (output != "csv" && output != "name")) return true;
+  if (!waves || IsWholeAnswer()) return true;
   PrintMessage(
       "--waves: -o " + output + " is not a format of waves; expected table, wide, json or yaml",
       err, "ebb plan");

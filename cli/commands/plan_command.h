@@ -114,6 +114,8 @@ struct PlanCommand {
   [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
   // Prints lines about the given flags that are ignored, that are old, or that only rounds use.
   void PrintFlagRemarks(std::ostream& err) const;
+  // Whether -o is a format that has a place for everything that an answer says.
+  bool IsWholeAnswer() const;
   // Returns false and prints an error if -o is not a format of an explanation.
   bool ExplainFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if -o is not a format of --waves.
