@@ -11,10 +11,10 @@
 //   types: {m5.*: 0.192}          # the same for many types, in short
 //   default: 0.20                 # of all other nodes (optional)
 //   base: builtin                 # the catalogue prices the nodes that the file has no price for
-//   spot: 0.35                    # a spot node costs this part of a price that names no
-//   capacityType discount: 0.2                 # and any other node this part less regions:
-//   {eu-west-1: 1.11}    # factors for prices that name neither region nor zone asOf: 2026-07-20 #
-//   a day, for people
+//   spot: 0.35                    # the part of a price without capacityType that a spot node costs
+//   discount: 0.2                 # taken off such a price for any other node
+//   regions: {eu-west-1: 1.11}    # factors for prices without region and zone
+//   asOf: 2026-07-20              # a day, for people
 //
 // An instance type may have a star.  At the end of an AWS type it stands for the size, and the
 // price is that of xlarge.  Elsewhere it stands for a number, and the price is that of 1.  The

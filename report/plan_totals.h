@@ -57,7 +57,7 @@ struct PlanTotals {
   Named groups_on_one_node;
   Named zones_on_one_node;
   Named workloads_on_one_node;
-  Named jobs;             // Jobs with pods that are evicted: they start anew.
+  Named jobs;             // Jobs with pods that are evicted: they start over.
   Named single_replicas;  // Other workloads whose only running pod is evicted.
   Named unowned;          // Evicted pods without a controller: nothing makes them again.
 };

@@ -14,7 +14,7 @@
 namespace ebb {
 namespace {
 
-// What there may be to say, in the order in which it is said.
+// What a simulation leaves out or simplifies, in the order of the answer.
 enum class GapKind : uint8_t {
   kLeavingNodes,
   kGatedPods,

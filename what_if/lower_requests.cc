@@ -98,7 +98,7 @@ class Lowering {
     return found;
   }
 
-  // Fills the patches of a workload, of which PatchedCluster::Find() found the pods.
+  // Fills the patches of a workload.  REQUIRES: PatchedCluster::Find() was asked for its pods.
   void Lower(const PatchedCluster& patched, Lowered& lowered) {
     std::map<std::string, LowerRequests::Container> containers;
     for (const PodId pod : lowered.pods) {

@@ -45,7 +45,7 @@ ObjectPatch Annotated(const ObjectName& object, const AnnotationChanges& changes
 
 inline constexpr size_t kNamesInLineMax = 50;
 
-// Changes the template of a Deployment or StatefulSet, which then makes its pods anew.  Annotates
+// Changes the template of a Deployment or StatefulSet, which then replaces its pods.  Annotates
 // other pods themselves, and also the template of a ReplicaSet or ReplicationController.
 std::string LineToAnnotate(const Catalog& catalog, const PlanReport::Keeper& workload,
                            std::span<const PodId> pods, const AnnotationChanges& changes);

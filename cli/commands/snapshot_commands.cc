@@ -266,7 +266,7 @@ absl::StatusOr<std::string> ScrubKey(const std::string& file) {
   if (key.ok() && key->size() < Scrubber::kKeyBytesMin) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ": is too short for a key; expected at least ", Scrubber::kKeyBytesMin,
-                     " bytes that nobody can guess, as `head -c 32 /dev/urandom` prints"));
+                     " random bytes, for example from `head -c 32 /dev/urandom`"));
   }
   return key;
 }

@@ -56,7 +56,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-// Takes the longest of the known comparisons off the front of `text`; "": there is none.
+// Removes the comparison at the start of `text` and returns it; "": there is none.
 std::string_view TakeComparison(std::string_view& text) {
   for (const std::string_view each : {"<=", ">=", "==", "!=", "<", ">", "="}) {
     if (!text.starts_with(each)) continue;

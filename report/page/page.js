@@ -983,7 +983,7 @@ function drawWaves() {
 
 const CHECKS = [["podsWithoutRequests", "pods that request neither cpu nor memory"], ["assumedMinimums", "groups whose minimum is not known; 0 is assumed"],
   ["onOneNode", {groups: "groups that end on one node or none", zones: "zones that end on one node or none", workloads: "workloads whose pods end on one node"}],
-  ["restarts", {jobs: "Jobs that start anew", singleReplicas: "workloads whose only pod is evicted", withoutController: "evicted pods that no controller makes again"}]];
+  ["restarts", {jobs: "Jobs that start over", singleReplicas: "workloads whose only pod is evicted", withoutController: "evicted pods that no controller makes again"}]];
 
 function drawChecks() {
   const lines = CHECKS.flatMap(([key, title]) => {

@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Nodes a and b, of which a can go, and what a plan for them shows.
+// A plan for the nodes a and b: a can go.
 class Planned {
  public:
   Planned() : live_(LoadOptions{.assume_complete = true}) {

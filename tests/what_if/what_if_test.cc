@@ -704,7 +704,7 @@ TEST(BlockersTest, ABudgetThatRecoversComesAfterThoseThatNeverAllowAny) {
   EXPECT_EQ(found.blockers.back().name, "spent");
 }
 
-// Node a has two obstacles, of which neither lets it go alone.
+// Node a has two obstacles.  It goes only if both are removed.
 TEST(BlockersTest, ChangesThatHelpOnlyTogetherAreASet) {
   FourNodes planned;
   planned.Add(Pod("one").On("a").Cpu(100).Label("app", "one").WithoutOwner());
