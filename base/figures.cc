@@ -29,6 +29,11 @@ std::string WithCommas(uint64_t number) {
   return text;
 }
 
+std::string Signed(int64_t number) {
+  const std::string digits = WithCommas(static_cast<uint64_t>(number < 0 ? -number : number));
+  return absl::StrCat(number < 0 ? "-" : number > 0 ? "+" : "", digits);
+}
+
 std::string Count(uint64_t number, std::string_view one, std::string_view many) {
   return absl::StrCat(WithCommas(number), " ", Absl(number == 1 ? one : many));
 }

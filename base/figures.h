@@ -13,6 +13,8 @@ namespace ebb {
 
 // "1,234,567".
 std::string WithCommas(uint64_t number);
+// "+1,234", "-1", "0".
+std::string Signed(int64_t number);
 // "1 node", "2,000 nodes".
 std::string Count(uint64_t number, std::string_view one, std::string_view many);
 // 0.3412 -> "34.1%".

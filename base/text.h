@@ -1,5 +1,6 @@
 // Small helpers for text: conversion to absl::string_view, which in packaged Abseil is a type
-// of its own; numbers as Kubernetes reads them from labels and taints; hashes.
+// of its own; numbers as Kubernetes reads them from labels and taints; quotes;
+// hashes.
 
 #ifndef EBB_BASE_TEXT_H_
 #define EBB_BASE_TEXT_H_
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/strings/string_view.h"
@@ -28,6 +30,9 @@ inline std::optional<int64_t> ParseInt64(std::string_view text) {
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }
+
+// The text in single quotes, as one word of a POSIX shell.
+std::string ShellQuoted(std::string_view text);
 
 // 64 well-mixed bits, quick over long texts too (XXH3).
 size_t HashOfText(std::string_view text);

@@ -299,6 +299,13 @@ bool LacksGpus(const NodeFacts& facts) {
          (facts.instance_type.starts_with("n1-") || facts.instance_type.starts_with("custom-"));
 }
 
+// The rules for the list's nodes: those of the catalogue where the list has none.
+PriceRules RulesOf(const PriceList& list) {
+  PriceRules rules = list.rules;
+  if (list.on_builtin && !rules.spot) rules.spot = BuiltinPrices().rules.spot;
+  return rules;
+}
+
 // The price of `list` alone, without the catalogue.
 std::optional<PriceOfNode> OwnPrice(const NodeFacts& facts, const PriceList& list,
                                     const PriceRules& rules) {
@@ -464,8 +471,7 @@ std::string ReadPriceRule(std::string_view text, PriceRules& rules) {
 }
 
 std::optional<PriceOfNode> PriceFor(const NodeFacts& facts, const PriceList& list) {
-  PriceRules rules = list.rules;
-  if (list.on_builtin && !rules.spot) rules.spot = BuiltinPrices().rules.spot;
+  const PriceRules rules = RulesOf(list);
   PriceList own = {};
   // The default of a file comes after the catalogue.
   if (!list.on_builtin) return OwnPrice(facts, list, rules);
@@ -499,9 +505,7 @@ absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& l
   if (list.on_builtin && prices.currency.empty()) prices.currency = BuiltinPrices().currency;
   std::map<std::string, size_t> without;
   std::map<std::string, size_t> regions;
-  const PriceRules rules{
-      .spot = list.rules.spot || !list.on_builtin ? list.rules.spot : BuiltinPrices().rules.spot,
-      .discount = list.rules.discount};
+  const PriceRules rules = RulesOf(list);
   // Most nodes share their facts with others.
   std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::string, bool>,
            std::optional<PriceOfNode>>

@@ -14,6 +14,7 @@
 #include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/incomplete.h"
 #include "snapshot/objects/any_object_sink.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -21,7 +22,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBudgets = "PodDisruptionBudget";
-constexpr std::string_view kKubeSystem = "kube-system";
 
 // Whether a LiveSnapshot with options `live` has the pods that LoadCluster with `load` has.
 bool TakesPodsAsLoadCluster(const LiveSnapshot::Options& live, const LoadOptions& load) {
@@ -67,22 +67,10 @@ class TakingSink final : public AnyObjectSink {
   std::set<std::string, std::less<>> empty_kinds_;
 };
 
-// Counts the objects that it loads.
+// Counts the objects that are neither nodes nor pods, of which a LoadedCluster has the numbers.
 class CountingLoader final : public ClusterLoader {
  public:
   using ClusterLoader::ClusterLoader;
-  absl::Status OnNode(const objects::Node& node) override {
-    ++nodes_;
-    return ClusterLoader::OnNode(node);
-  }
-  absl::Status OnPod(const objects::Pod& pod) override {
-    ++pods_;
-    return ClusterLoader::OnPod(pod);
-  }
-  absl::Status OnPods(const PodColumns& pods) override {
-    pods_ += pods.size();
-    return ClusterLoader::OnPods(pods);
-  }
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
     ++others_;
     return ClusterLoader::OnPodDisruptionBudget(budget);
@@ -99,15 +87,15 @@ class CountingLoader final : public ClusterLoader {
     ++others_;
     return ClusterLoader::OnStorageObject(object);
   }
-  [[nodiscard]] size_t nodes() const { return nodes_; }
-  [[nodiscard]] size_t pods() const { return pods_; }
-  [[nodiscard]] size_t objects() const { return nodes_ + pods_ + others_; }
+  [[nodiscard]] size_t others() const { return others_; }
 
  private:
-  size_t nodes_ = 0;
-  size_t pods_ = 0;
   size_t others_ = 0;
 };
+
+size_t PodsOf(const LoadedCluster& cluster) {
+  return cluster.snapshot.catalog().pods() + cluster.counts.ended + cluster.counts.expendable;
+}
 
 class NullSink final : public AnyObjectSink {
  protected:
@@ -192,20 +180,22 @@ std::unique_ptr<LiveCluster> LiveCluster::ReadAsDump(std::string_view name, std:
   InputCensus census(options.expendable_pods_priority_cutoff);
   if (options.allow_incomplete) census.TakePartsOfLists();
   ImportStats stats;
-  AsRead as_read;
+  size_t others = 0;
   absl::StatusOr<LoadedCluster> loaded = LoadNewest(census, [&]() -> absl::StatusOr<LoadedCluster> {
     CountingLoader loader(options);
     stats = {};
     absl::Status read = census.Read(name, bytes, loader, stats, parallelism, options.limits);
     if (!read.ok()) return read;
-    as_read.nodes = loader.nodes();
-    as_read.pods = loader.pods();
-    as_read.counts.put = loader.objects();
+    others = loader.others();
     return std::move(loader).Finish();
   });
   if (!loaded.ok()) return nullptr;
   auto cluster = std::make_unique<LiveCluster>(options, live);
   cluster->live_.reset();
+  AsRead as_read;
+  as_read.pods = PodsOf(*loaded);
+  as_read.nodes = loaded->snapshot.nodes();
+  as_read.counts.put = as_read.nodes + as_read.pods + others;
   cluster->as_read_ = std::move(as_read);
   if (!cluster->CheckCensus(census, std::move(stats), *loaded).ok() ||
       !CheckWhole(loaded->warnings, options.allow_incomplete).ok()) {
@@ -228,7 +218,7 @@ LiveSnapshot& LiveCluster::Live() {
   return *live_;
 }
 
-// The bytes were read without an error, and the options are still the same, so there is none now.
+// The bytes were read without an error before, with the same options, so they are again.
 void LiveCluster::HoldObjects(const AsRead& as_read) {
   const Parallelism parallelism(as_read.threads);
   absl::StatusOr<std::unique_ptr<LiveCluster>> full =
@@ -242,7 +232,7 @@ void LiveCluster::HoldObjects(const AsRead& as_read) {
 }
 
 std::string_view LiveCluster::UidOfNamespace(std::string_view name) {
-  if (as_read_ && name == kKubeSystem) return as_read_->cluster_uid;
+  if (as_read_ && name == kSystemNamespace) return as_read_->cluster_uid;
   return Live().UidOfNamespace(name);
 }
 
@@ -604,7 +594,7 @@ absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
       if (!written.ok()) return written;
     }
   }
-  source->cluster_uid = live.UidOfNamespace(kKubeSystem);
+  source->cluster_uid = live.UidOfNamespace(kSystemNamespace);
   return source;
 }
 

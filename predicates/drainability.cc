@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "base/check.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {
 
 using objects::ControllerKind;
 
-constexpr std::string_view kKubeSystem = "kube-system";
 // The autoscaler's PodLongTerminatingExtraThreshold (utils/drain/drain.go).
 constexpr int64_t kTerminationMarginS = 30;
 
@@ -135,7 +135,7 @@ int64_t EndOfBlocking(int64_t created, const DrainOptions& options) {
 
 DrainVerdict System(const DrainQuestion& q) {
   if (!q.options.skip_nodes_with_system_pods) return kNoOpinion;
-  if (q.Text(q.shape.namespace_name) != kKubeSystem) return kNoOpinion;
+  if (q.Text(q.shape.namespace_name) != kSystemNamespace) return kNoOpinion;
   if (q.pdbs != nullptr && !q.shape.budgets.empty()) return kNoOpinion;
   const int64_t created = q.catalog.pod(q.pod).creation_time;
   const bool aged = created != 0 && EndOfBlocking(created, q.options) < q.now_s;
@@ -169,7 +169,7 @@ using Rule = DrainVerdict (*)(const DrainQuestion&);
 
 bool IsTerminating(const Catalog&, const PodShape& shape) { return shape.terminating; }
 bool IsInKubeSystem(const Catalog& catalog, const PodShape& shape) {
-  return catalog.Text(shape.namespace_name) == kKubeSystem;
+  return catalog.Text(shape.namespace_name) == kSystemNamespace;
 }
 
 constexpr struct {
@@ -263,7 +263,7 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
     const int64_t created = catalog.pod(PodId{p}).creation_time;
     if (created == 0 || EndOfBlocking(created, options) < now_s) continue;
     const TextId namespace_name = catalog.shape_of(PodId{p}).namespace_name;
-    if (catalog.Text(namespace_name) == kKubeSystem) ends(EndOfBlocking(created, options));
+    if (catalog.Text(namespace_name) == kSystemNamespace) ends(EndOfBlocking(created, options));
   }
   return AddUpToMax(last, 1);
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "base/check.h"
 #include "base/figures.h"
+#include "base/text.h"
 #include "report/page_files.h"
 #include "snapshot/formats/json_text.h"
 
@@ -21,13 +22,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kTextMax = 512;               // Names of Kubernetes have up to 253 bytes.
 constexpr size_t kPlainMax = size_t{1} << 18;  // Larger data is compressed.
-
-// FNV-1a: the same text is shortened to the same text in every report.
-uint64_t HashOfText(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return hash;
-}
 
 // The beginning of a text, with its length and a hash, so that different texts stay different.
 std::string Shortened(std::string_view text) {

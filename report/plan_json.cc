@@ -28,12 +28,6 @@ using Json = nlohmann::ordered_json;
 // JSON has no infinity: a utilization of a resource that the node lacks is left out.
 Json Fraction(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json AmountsJson(const NodeAmounts& amounts) {
-  return {{"cpuMilli", amounts.cpu_milli},
-          {"memoryBytes", amounts.memory_bytes},
-          {"gpus", amounts.gpus}};
-}
-
 Json SharesJson(const char* key, const std::vector<PlanReport::Share>& shares, bool has_prices) {
   Json json = Json::array();
   for (const PlanReport::Share& share : shares) {
@@ -236,7 +230,7 @@ Json SummaryJson(const PlanReport& report) {
   if (context.catalog().version_matters()) {
     json["kubernetesVersion"] = ToString(context.catalog().kubernetes_version());
   }
-  if (report.saved_per_hour) {
+  if (context.prices != nullptr && report.saved_per_hour) {
     json["savedPerHour"] = RoundedAmount(*report.saved_per_hour);
     if (!context.prices->currency.empty()) json["currency"] = context.prices->currency;
     if (Json prices = PricesJson(*context.prices); !prices.empty()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <tuple>
 
@@ -466,6 +467,12 @@ std::string RemovedNames(const PlanContext& context) {
     absl::StrAppend(&names, "node/", Printable(context.catalog().NodeName(node.node)), "\n");
   }
   return names;
+}
+
+nlohmann::ordered_json AmountsJson(const NodeAmounts& amounts) {
+  return {{"cpuMilli", amounts.cpu_milli},
+          {"memoryBytes", amounts.memory_bytes},
+          {"gpus", amounts.gpus}};
 }
 
 }  // namespace ebb

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -244,6 +245,9 @@ double ThresholdOf(const PlanContext& context, NodeId node);
 // node with GPUs only GPUs do.
 bool CountsCpuAndMemory(std::string_view resource);
 bool CountsCpuAndMemory(const Catalog& catalog, const Utilization& utilization);
+
+// {"cpuMilli": ..., "memoryBytes": ..., "gpus": ...}, the same in every answer.
+nlohmann::ordered_json AmountsJson(const NodeAmounts& amounts);
 
 }  // namespace ebb
 

@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::string_view kPodDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
 
-// A text as one word of a shell.
-std::string Quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 // Whether Kubernetes and the clouds allow the name; also their paths.
 bool IsName(std::string_view text) {
   return !text.empty() && text[0] != '-' && std::ranges::all_of(text, [](char c) {
@@ -281,7 +274,7 @@ std::string DrainFlags(const PlanReport& report, NodeId node) {
 std::string Comment(std::string_view text) { return "# " + PrintableLine(text) + "\n"; }
 
 std::string NodeWord(const Catalog& catalog, NodeId node) {
-  return Quoted(fmt::format("node/{}", catalog.NodeName(node)));
+  return ShellQuoted(fmt::format("node/{}", catalog.NodeName(node)));
 }
 
 std::string HeadOf(const PlanReport& report) {
@@ -310,12 +303,12 @@ std::string StepOf(const PlanReport& report, size_t index, const Removal& remova
   if (!facts.instance_type.empty()) about += fmt::format(", {}", facts.instance_type);
   if (each.risky) about += ", risky: a budget lets its pods go only one after the other";
   std::string text = "\n" + Comment(about);
-  text +=
-      fmt::format("say {}\n", Quoted(fmt::format("{} of {}: {}", index + 1, report.remove.size(),
-                                                 catalog.NodeName(each.node))));
+  text += fmt::format("say {}\n",
+                      ShellQuoted(fmt::format("{} of {}: {}", index + 1, report.remove.size(),
+                                              catalog.NodeName(each.node))));
   text += fmt::format("drain {} {}\n", node, DrainFlags(report, each.node));
   text += fmt::format("{} {}", TextOf(removal.provider).function, node);
-  for (const std::string& word : removal.words) text += " " + Quoted(word);
+  for (const std::string& word : removal.words) text += " " + ShellQuoted(word);
   return text + fmt::format("\nsettle {}\n", node);
 }
 
@@ -340,7 +333,7 @@ std::string PlanScript(const PlanReport& report) {
     const std::string word = NodeWord(catalog, each.node);
     names += " \\\n    " + word;
     const std::string_view uid = catalog.Text(catalog.node(each.node).uid);
-    if (!uid.empty()) checks += fmt::format("same {} {}\n", word, Quoted(uid));
+    if (!uid.empty()) checks += fmt::format("same {} {}\n", word, ShellQuoted(uid));
     if (!IsName(name)) refused = Printable(name);
   }
   std::string commands = "needs kubectl\n";
@@ -377,7 +370,7 @@ esac
   if (!refused.empty()) {
     return text +
            fmt::format("\nstop {}\n",
-                       Quoted("a node has a name that Kubernetes does not allow: " + refused));
+                       ShellQuoted("a node has a name that Kubernetes does not allow: " + refused));
   }
   text += fmt::format(R"(
 {}
@@ -410,7 +403,7 @@ std::string PlanPatch(const PlanReport& report) {
       const std::string_view space = catalog.Text(shape.namespace_name);
       const std::string_view name = catalog.Text(catalog.pod(move.pod).name);
       if (shape.controller_kind == OwnerKind::kReplicaSet && IsName(space) && IsName(name)) {
-        by_namespace[space] += " " + Quoted(name);
+        by_namespace[space] += " " + ShellQuoted(name);
         ++annotated;
         continue;
       }
@@ -422,7 +415,7 @@ std::string PlanPatch(const PlanReport& report) {
       }
     }
     for (const auto& [space, names] : by_namespace) {
-      lines += fmt::format("kubectl annotate pods -n {} --overwrite{} {}={}\n", Quoted(space),
+      lines += fmt::format("kubectl annotate pods -n {} --overwrite{} {}={}\n", ShellQuoted(space),
                            names, kPodDeletionCost, cost);
     }
     ++cost;

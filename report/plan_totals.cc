@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -108,7 +109,7 @@ void CountShares(const PlanReport& report, PlanTotals& totals) {
       totals.groups_on_one_node.Add(std::string(share.name));
     }
   }
-  std::map<std::string_view, bool> assumed;                     // By group, in the order of names.
+  std::set<std::string_view> assumed;                           // Groups.
   std::map<std::string_view, std::pair<size_t, size_t>> zones;  // Nodes, and nodes that go.
   report.context.cluster->snapshot.alive().ForEach([&](NodeId node) {
     const std::string_view zone = report.facts[Index(node)].zone;
@@ -118,9 +119,9 @@ void CountShares(const PlanReport& report, PlanTotals& totals) {
     const std::string_view zone = report.facts[Index(removal.node)].zone;
     if (!zone.empty()) ++zones[zone].second;
     const NodeGroup* const group = report.context.groups->Find(removal.node);
-    if (group != nullptr && !group->minimum_is_known) assumed[group->name] = true;
+    if (group != nullptr && !group->minimum_is_known) assumed.insert(group->name);
   }
-  for (const auto& [name, unused] : assumed) totals.assumed_minimums.Add(std::string(name));
+  for (const std::string_view name : assumed) totals.assumed_minimums.Add(std::string(name));
   for (const auto& [name, nodes] : zones) {
     if (nodes.second > 0 && nodes.first - nodes.second <= 1) {
       totals.zones_on_one_node.Add(std::string(name));
@@ -258,10 +259,7 @@ Json ClusterJson(const ClusterTotals& totals) {
   put("gpu", totals.gpu);
   Json json = {
       {"nodes", totals.nodes},
-      {"allocatable",
-       {{"cpuMilli", totals.allocatable.cpu_milli},
-        {"memoryBytes", totals.allocatable.memory_bytes},
-        {"gpus", totals.allocatable.gpus}}},
+      {"allocatable", AmountsJson(totals.allocatable)},
       {"requested",
        {{"cpuMilli", totals.requested.cpu_milli}, {"memoryBytes", totals.requested.memory_bytes}}},
       {"utilization", std::move(use)}};
@@ -350,7 +348,7 @@ std::vector<std::string> ChecksOf(const PlanTotals& totals) {
     if (named.count == 0) return;
     lines.push_back(fmt::format("{}: {}", Count(named.count, one, many), NamesText(named)));
   };
-  add(totals.jobs, "Job starts anew", "Jobs start anew");
+  add(totals.jobs, "Job starts over", "Jobs start over");
   add(totals.single_replicas, "workload restarts its only pod", "workloads restart their only pod");
   add(totals.unowned, "pod has no controller that makes it again",
       "pods have no controller that makes them again");

@@ -19,12 +19,6 @@ Json WaveReasonsJson(const WaveReasons& kept) {
   return json;
 }
 
-Json WaveFreedJson(const NodeAmounts& amounts) {
-  return {{"cpuMilli", amounts.cpu_milli},
-          {"memoryBytes", amounts.memory_bytes},
-          {"gpus", amounts.gpus}};
-}
-
 Json WaveJson(const Catalog& catalog, size_t number, const PlanWave& wave) {
   Json json = {{"wave", number},
                {"atSeconds", wave.at_s},
@@ -34,7 +28,7 @@ Json WaveJson(const Catalog& catalog, size_t number, const PlanWave& wave) {
                {"movedAgainPods", wave.moved_again},
                {"nodes", wave.nodes},
                {"mayGoLater", wave.may_go_later},
-               {"freed", WaveFreedJson(wave.freed)}};
+               {"freed", AmountsJson(wave.freed)}};
   if (wave.saved_per_hour) json["savedPerHour"] = RoundedAmount(*wave.saved_per_hour);
   json["reasons"] = WaveReasonsJson(wave.kept);
   json["remove"] = Json::array();
@@ -120,7 +114,7 @@ void PutWaves(const PlanContext& context, const PlanWaves& waves, Json& plan) {
       {"takesSeconds", waves.takes_s()},
       {"podStartupSeconds", waves.model.pod_startup_s},
       {"ended", ToString(waves.ended)},
-      {"freed", WaveFreedJson(waves.waves.empty() ? NodeAmounts() : waves.waves.back().freed)}};
+      {"freed", AmountsJson(waves.waves.empty() ? NodeAmounts() : waves.waves.back().freed)}};
   if (context.prices != nullptr) {
     summary["savedPerHour"] =
         waves.waves.empty() ? 0 : RoundedAmount(*waves.waves.back().saved_per_hour);

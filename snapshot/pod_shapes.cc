@@ -18,9 +18,8 @@ namespace {
 
 constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
 constexpr std::string_view kConfigSource = "kubernetes.io/config.source";
-constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";
-constexpr std::string_view kSafeLocalVolumes =
-    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+constexpr std::string_view kSafeToEvict = kSafeToEvictAnnotation;
+constexpr std::string_view kSafeLocalVolumes = kSafeToEvictLocalVolumesAnnotation;
 constexpr std::string_view kDaemonSetPod = "cluster-autoscaler.kubernetes.io/daemonset-pod";
 constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
 constexpr std::string_view kScheduleAnyway = "ScheduleAnyway";

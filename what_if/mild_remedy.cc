@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/text.h"
 #include "predicates/drainability.h"
 #include "snapshot/objects/well_known_names.h"
 #include "what_if/remedy.h"
@@ -16,10 +17,6 @@ namespace ebb {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kSafeToEvictKey = "cluster-autoscaler.kubernetes.io/safe-to-evict";
-constexpr const char* kSafeLocalVolumesKey =
-    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 
 // Adds the names of the pod's local volumes.
 void AddLocalVolumes(const Json& pod, std::set<std::string>& names) {
@@ -50,10 +47,7 @@ bool IsPlain(std::string_view text) {
 bool IsName(std::string_view text) { return IsPlain(text) && text.front() != '-'; }
 
 std::string Quoted(std::string_view text) {
-  if (IsPlain(text)) return std::string(text);
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
+  return IsPlain(text) ? std::string(text) : ShellQuoted(text);
 }
 
 // " KEY=VALUE KEY-"
@@ -124,15 +118,16 @@ AnnotationChanges MildestChanges(const PlanReport& report, std::span<const PodId
     const bool is_lone = reason == BlockingPodReason::kNotReplicated ||
                          reason == BlockingPodReason::kUnmovableKubeSystemPod;
     if (is_lone) {
-      changes[kSafeToEvictKey] = "true";
+      changes[std::string(kSafeToEvictAnnotation)] = "true";
     } else if (shape.safe_to_evict == SafeToEvict::kFalse) {
-      changes.try_emplace(kSafeToEvictKey, std::nullopt);
+      changes.try_emplace(std::string(kSafeToEvictAnnotation), std::nullopt);
     }
     const bool is_safe = is_lone || shape.safe_to_evict == SafeToEvict::kTrue;
     if (!is_safe && shape.blocks_with_local_storage) AddLocalVolumes(object, volumes);
   }
   if (!volumes.empty()) {
-    changes[kSafeLocalVolumesKey] = fmt::format("{}", fmt::join(volumes, ","));
+    changes[std::string(kSafeToEvictLocalVolumesAnnotation)] =
+        fmt::format("{}", fmt::join(volumes, ","));
   }
   return changes;
 }

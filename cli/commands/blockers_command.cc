@@ -45,12 +45,6 @@
 namespace ebb {
 namespace {
 
-// "+11", "-1".
-std::string Signed(int64_t number) {
-  const std::string digits = WithCommas(static_cast<uint64_t>(number < 0 ? -number : number));
-  return (number < 0 ? "-" : number > 0 ? "+" : "") + digits;
-}
-
 std::string NameOf(const Blocker& blocker) {
   return fmt::format("{} {}{}{}", blocker.kind, blocker.namespace_name,
                      blocker.namespace_name.empty() ? "" : "/", blocker.name);
@@ -168,7 +162,7 @@ void PrintCommands(const Blockers& blockers, std::ostream& out) {
   for (const Blocker& each : blockers.blockers) {
     if (each.command.empty() || each.gained.value_or(0) <= 0 || ++commands > kShown) continue;
     if (commands == 1)
-      out << "\nThe changes as commands (a changed template makes its pods anew):\n";
+      out << "\nCommands for these changes (a workload with a new template replaces its pods):\n";
     out << "  " << Printable(each.command) << "\n";
   }
   if (commands > kShown) {

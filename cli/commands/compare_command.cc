@@ -30,18 +30,14 @@ std::string WithSign(const std::string& text, bool positive) {
   return (positive ? "+" : "") + text;
 }
 
-std::string SignedCount(size_t before, size_t after) {
-  return after >= before ? WithSign(WithCommas(after - before), after > before)
-                         : "-" + WithCommas(before - after);
-}
-
 void PrintTotals(const PlanComparison& comparison, std::ostream& out) {
   const PlanComparison::Side& a = comparison.before;
   const PlanComparison::Side& b = comparison.after;
   Table table({"", "BEFORE", "AFTER", "DIFFERENCE"});
   table.AlignRight(1).AlignRight(2).AlignRight(3);
   const auto add = [&](const char* what, size_t before, size_t after) {
-    table.AddRow({what, WithCommas(before), WithCommas(after), SignedCount(before, after)});
+    table.AddRow({what, WithCommas(before), WithCommas(after),
+                  Signed(static_cast<int64_t>(after - before))});
   };
   add("nodes of the cluster", a.nodes, b.nodes);
   add("nodes that go", a.removed, b.removed);

@@ -70,6 +70,14 @@ void PrintList(const PriceList& list, std::ostream& out) {
   regions.Print(out);
 }
 
+// The catalogue, with the rules that are given.
+PriceList BuiltinWith(const PriceRules& rules) {
+  PriceList list = BuiltinPrices();
+  if (rules.spot) list.rules.spot = rules.spot;
+  if (rules.discount) list.rules.discount = rules.discount;
+  return list;
+}
+
 }  // namespace
 
 void PricesCommand::AddTo(CLI::App& app) {
@@ -123,19 +131,13 @@ int PricesCommand::RunList(std::ostream& out, std::ostream& err) const {
   }
   if (form == "yaml") {
     const bool alone = list->on_builtin && names.size() == 1;
-    PriceList whole = alone ? BuiltinPrices() : *list;
-    if (list->rules.spot) whole.rules.spot = list->rules.spot;
-    if (list->rules.discount) whole.rules.discount = list->rules.discount;
-    out << PricesText(whole);
+    out << PricesText(alone ? BuiltinWith(list->rules) : *list);
     return 0;
   }
   if (list->file != kBuiltinPrices) PrintList(*list, out);
   if (!list->on_builtin) return 0;
   if (list->file != kBuiltinPrices) out << "\n";
-  PriceList builtin = BuiltinPrices();
-  if (list->rules.spot) builtin.rules.spot = list->rules.spot;
-  if (list->rules.discount) builtin.rules.discount = list->rules.discount;
-  PrintList(builtin, out);
+  PrintList(BuiltinWith(list->rules), out);
   return 0;
 }
 

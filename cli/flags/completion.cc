@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/help_text.h"
 
@@ -43,10 +44,6 @@ std::string Replaced(std::string_view text, char from, std::string_view to) {
   return replaced;
 }
 
-// Puts the text in single quotes, for any of the three shells.
-std::string QuotedForShell(std::string_view text) {
-  return "'" + Replaced(text, '\'', "'\\''") + "'";
-}
 std::string QuotedForFish(std::string_view text) {
   return "'" + Replaced(Replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
@@ -204,21 +201,21 @@ _ebb_nodes() {
                                                                 : "+",
                                        ZshText(Short(*option)));
         if (!value.empty()) spec += fmt::format(":{}:{}", ZshText(value), ZshAction(*option));
-        specs.push_back(QuotedForShell(spec));
+        specs.push_back(ShellQuoted(spec));
       }
     }
     std::vector<std::string> subs;
     for (const CLI::App* sub : Commands(command)) subs.push_back(sub->get_name());
     if (!subs.empty()) {
-      specs.push_back(QuotedForShell(fmt::format(
+      specs.push_back(ShellQuoted(fmt::format(
           "1:{}:{}", "command",
           TakesFiles(command) ? fmt::format("{{compadd {}; _files}}", fmt::join(subs, " "))
                               : fmt::format("({})", fmt::join(subs, " ")))));
-      specs.push_back(QuotedForShell("*::argument:->rest"));
+      specs.push_back(ShellQuoted("*::argument:->rest"));
     } else {
       for (const CLI::Option* argument : Arguments(command)) {
         const bool many = argument->get_items_expected_max() > 1;
-        specs.push_back(QuotedForShell(
+        specs.push_back(ShellQuoted(
             fmt::format("{}:{}:{}", many ? "*" : "1", argument->get_name(), ZshAction(*argument))));
       }
     }

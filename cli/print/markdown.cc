@@ -23,19 +23,10 @@ namespace {
 
 constexpr const char* kIncomplete = "\n**The cluster is incomplete:** ";
 
-// "12.30 USD an hour, 8,979.00 USD a month".
-std::string SavedText(double hourly, std::string_view currency) {
-  const auto money = [currency](double amount) {
-    const std::string number = MoneyText(amount, "");
-    return currency.empty() ? number : number + " " + MarkdownCode(currency);
-  };
-  return fmt::format("{} an hour, {} a month", money(hourly), money(hourly * kHoursPerMonth));
-}
-
-std::string SignedFigure(size_t before, size_t after) {
-  if (after == before) return "0";
-  return (after > before ? "+" : "-") +
-         WithCommas(after > before ? after - before : before - after);
+// "12.30 `USD`"
+std::string MarkdownMoney(double amount, std::string_view currency) {
+  const std::string number = MoneyText(amount, "");
+  return currency.empty() ? number : number + " " + MarkdownCode(currency);
 }
 
 // The first kMarkdownRows of `rows` as a table, with a heading.
@@ -108,7 +99,9 @@ void PrintMarkdown(const wire::PlanReply& reply, std::ostream& out) {
     out << ".";
   }
   if (tables.has_saved_per_hour()) {
-    out << " Saved: " << SavedText(tables.saved_per_hour(), tables.currency()) << ".";
+    out << " Saved: " << MarkdownMoney(tables.saved_per_hour(), tables.currency()) << " an hour, "
+        << MarkdownMoney(tables.saved_per_hour() * kHoursPerMonth, tables.currency()) << " a month"
+        << ".";
   }
   if (tables.termination() != "complete") {
     out << " The plan ended early: " << MarkdownCode(tables.termination()) << ".";
@@ -160,23 +153,22 @@ void PrintMarkdown(const PlanComparison& comparison, std::ostream& out) {
   const PlanComparison::Side& a = comparison.before;
   const PlanComparison::Side& b = comparison.after;
   out << fmt::format("### {} can go, {} before ({})\n", Count(b.removed, "node", "nodes"),
-                     WithCommas(a.removed), SignedFigure(a.removed, b.removed));
+                     WithCommas(a.removed), Signed(static_cast<int64_t>(b.removed - a.removed)));
   if (!comparison.complete) out << kIncomplete << "`missing` of the plans says what it lacks.\n";
   if (comparison.of_two_clusters) {
     out << "\n**No node is in both plans:** they are of two clusters.\n";
   }
   std::vector<std::vector<std::string>> rows;
   const auto add = [&rows](const char* name, size_t before, size_t after) {
-    rows.push_back({name, WithCommas(before), WithCommas(after), SignedFigure(before, after)});
+    rows.push_back({name, WithCommas(before), WithCommas(after),
+                    Signed(static_cast<int64_t>(after - before))});
   };
   add("nodes of the cluster", a.nodes, b.nodes);
   add("nodes that go", a.removed, b.removed);
   add("pods that move", a.moved_pods, b.moved_pods);
   if (a.saved_per_hour || b.saved_per_hour) {
     const auto money = [](const std::optional<double>& amount, const std::string& currency) {
-      if (!amount) return std::string("-");
-      const std::string number = MoneyText(*amount, "");
-      return currency.empty() ? number : number + " " + MarkdownCode(currency);
+      return amount ? MarkdownMoney(*amount, currency) : "-";
     };
     std::optional<double> more;
     if (a.saved_per_hour && b.saved_per_hour && a.currency == b.currency) {

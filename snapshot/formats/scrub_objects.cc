@@ -225,8 +225,8 @@ struct Note {
   NoteValue value;
 };
 constexpr auto kNotes = std::to_array<Note>({
-    {"cluster-autoscaler.kubernetes.io/safe-to-evict", NoteValue::kWord},
-    {"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", NoteValue::kNames},
+    {kSafeToEvictAnnotation, NoteValue::kWord},
+    {kSafeToEvictLocalVolumesAnnotation, NoteValue::kNames},
     {"cluster-autoscaler.kubernetes.io/daemonset-pod", NoteValue::kWord},
     {"cluster-autoscaler.kubernetes.io/enable-ds-eviction", NoteValue::kWord},
     {"cluster-autoscaler.kubernetes.io/scale-down-disabled", NoteValue::kWord},
@@ -253,7 +253,7 @@ bool HasPublicDomain(Text domain) {
   });
 }
 
-// SipHash-2-4, the keyed hash of Aumasson and Bernstein: without the key nobody can test a guess.
+// SipHash-2-4, the keyed hash of Aumasson and Bernstein.  To test a guessed text one needs the key.
 class SipHash {
  public:
   explicit SipHash(std::array<uint64_t, 2> key) : key_(key) {}
@@ -588,7 +588,7 @@ struct Scrubber::Impl {
     }
     switch (known->value) {
       case NoteValue::kWord:
-        // A longer text is none of the words and durations that rules know.
+        // The words and durations that rules know are shorter.
         note.value = note.value.size() <= 16 ? Keep("annotations", note.value) : Name(note.value);
         break;
       case NoteValue::kName:

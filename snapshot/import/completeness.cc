@@ -27,7 +27,6 @@
 namespace ebb {
 namespace {
 
-constexpr std::string_view kKubeSystem = "kube-system";
 constexpr std::string_view kNoSystem = "NoKubeSystemPods";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 // The annotation of a node that names its Machine, "namespace/name".
@@ -589,7 +588,7 @@ absl::Status InputCensus::OnNamespace(const objects::Namespace& namespace_object
     return s;
   NoteUid("Namespace", meta);
   namespaces_.insert(std::string(meta.name));
-  if (meta.name == kKubeSystem) cluster_uid_ = std::string(meta.uid);
+  if (meta.name == kSystemNamespace) cluster_uid_ = std::string(meta.uid);
   if (!IsMadeByPlatform(meta.name) && !meta.deletion_time) {
     own_namespaces_.push_back({std::string(meta.name), meta.creation_time});
   }
@@ -650,10 +649,11 @@ class InputCensus::LackFinder {
   void KubeSystem() {
     if (census_.pods_ == 0 && census_.nodes_ > 0) return;  // NoPods() warns about that.
     const auto& with_pods = census_.namespaces_of_pods_;
-    if (with_pods.contains(Absl(kKubeSystem))) return;
+    if (with_pods.contains(Absl(kSystemNamespace))) return;
     // The namespaces were listed without kube-system: a cluster that is not quite Kubernetes, but
     // a whole one.
-    if (!census_.namespaces_.empty() && !census_.namespaces_.contains(Absl(kKubeSystem))) return;
+    if (!census_.namespaces_.empty() && !census_.namespaces_.contains(Absl(kSystemNamespace)))
+      return;
     // OpenShift has its system in other namespaces.
     if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift)) return;
     // EKS Auto Mode runs the system outside of pods.
@@ -691,11 +691,11 @@ class InputCensus::LackFinder {
            Lack::kKinds);
       return;
     }
-    if (!census_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
+    if (!census_.namespaces_.empty() || !with_pods.contains(Absl(kSystemNamespace))) return;
     if (with_pods.size() > 2) return;
     std::string others;
     for (const std::string& name : with_pods) {
-      if (name != kKubeSystem) absl::StrAppend(&others, " and ", Printable(name));
+      if (name != kSystemNamespace) absl::StrAppend(&others, " and ", Printable(name));
     }
     Warn("NamespacesNotListed",
          absl::StrCat("all pods are of kube-system", others,
@@ -1271,7 +1271,7 @@ class InputCensus::LackFinder {
       const PodShape& shape = catalog_.shape(PodShapeId{s});
       if (!shape.has_controller) continue;
       const std::string_view in = catalog_.Text(shape.namespace_name);
-      if (in != kKubeSystem && !IsOfOpenShift(in)) continue;
+      if (in != kSystemNamespace && !IsOfOpenShift(in)) continue;
       const std::string_view kind = catalog_.Text(shape.controller.kind);
       is_daemon[s] = kind == "DaemonSet" || kind == "Node";
     }
@@ -1286,7 +1286,7 @@ class InputCensus::LackFinder {
 
   [[nodiscard]] bool HasSystemPods() const {
     const auto& with_pods = census_.namespaces_of_pods_;
-    return with_pods.contains(Absl(kKubeSystem)) ||
+    return with_pods.contains(Absl(kSystemNamespace)) ||
            std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift);
   }
 

@@ -24,6 +24,14 @@ inline constexpr std::string_view kArchitectureLabel = "kubernetes.io/arch";
 inline constexpr std::string_view kBetaOsLabel = "beta.kubernetes.io/os";
 inline constexpr std::string_view kBetaArchitectureLabel = "beta.kubernetes.io/arch";
 
+inline constexpr std::string_view kSystemNamespace = "kube-system";
+
+// Cluster Autoscaler's annotations of pods.
+inline constexpr std::string_view kSafeToEvictAnnotation =
+    "cluster-autoscaler.kubernetes.io/safe-to-evict";
+inline constexpr std::string_view kSafeToEvictLocalVolumesAnnotation =
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+
 inline constexpr std::string_view kDoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt";
 // Its name on pods before Karpenter 0.33.
 inline constexpr std::string_view kDoNotEvictAnnotation = "karpenter.sh/do-not-evict";

@@ -13,6 +13,12 @@ TEST(FiguresTest, SumsInJsonHaveNoNoiseOfBinaryFractions) {
   EXPECT_EQ(RoundedAmount(1e300), 1e300);
 }
 
+TEST(FiguresTest, ADifferenceHasItsSign) {
+  EXPECT_EQ(Signed(1234), "+1,234");
+  EXPECT_EQ(Signed(-1), "-1");
+  EXPECT_EQ(Signed(0), "0");
+}
+
 TEST(FiguresTest, OneIsCountedInTheSingular) {
   EXPECT_EQ(Count(0, "node", "nodes"), "0 nodes");
   EXPECT_EQ(Count(1, "node", "nodes"), "1 node");
