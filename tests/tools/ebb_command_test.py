@@ -302,6 +302,8 @@ class PlanTest(EbbTest):
         dump = self.waiting()
         for words, says in [
                 (["--waves", "-o", "csv"], "-o csv is not a format of waves"),
+                (["--waves", "-o", "markdown"], "-o markdown is not a format of waves"),
+                (["--waves", "-o", "sh"], "-o sh is not a format of waves"),
                 (["--waves", "-o", "name"], "expected table, wide, json or yaml"),
                 (["--waves", "--explain", "a"], "there is no place for waves"),
                 (["--waves", "--pod-startup-time", "soon"], "--pod-startup-time"),
