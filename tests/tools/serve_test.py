@@ -1698,7 +1698,7 @@ class CommandTest(ServeTest):
                     # Over the session's current cluster.
                     self.assertEqual(self.ebb(*words, *server)[:2], here[:2], words)
         self.ebb("plan", dump, *server)
-        times = re.compile(rb"\d+(\.\d+)? m?s\b")
+        times = re.compile(rb"(under )?\d+(\.\d+)? m?s\b")
         for words in (("plan", *now, *flags, "-o", form) for form in ("table", "wide")
                       for flags in ((), ("--bound",))):
             here, there = (times.sub(b"T", self.ebb(*words, *where)[1])
