@@ -54,6 +54,20 @@ def node(name, group="ng", cpu="4", taints=(), ready=True, uid=None):
             "conditions": [{"type": "Ready", "status": "True" if ready else "False"}]}}
 
 
+def rest_of(child):
+    """(stdout, stderr) of a process that was read by line, until it ends.
+
+    communicate() reads below Python's buffers, so it loses lines that came together with the last one that was read.
+    """
+    out = []
+    reader = threading.Thread(target=lambda: out.append(child.stdout.read()))
+    reader.start()
+    err = child.stderr.read()
+    reader.join()
+    child.wait()
+    return out[0], err
+
+
 def pod(name, on, cpu="500m", safe=True):
     meta = {"name": name, "namespace": "default", "uid": "uid-" + name}
     if safe:
@@ -3046,7 +3060,7 @@ class RunTest(EbbTest):
                         if steps[-1] == "delete c\n":
                             break
                     child.send_signal(number)
-                    rest, err = child.communicate()
+                    rest, err = rest_of(child)
                 finally:
                     giving_up.cancel()
                     child.kill()
@@ -3525,7 +3539,7 @@ class WatchTest(EbbTest):
                     line = child.stderr.readline()
                     self.assertRegex(line, "nothing has come from .*budgets yet")
                     self.assertIn("plan 1: 5 events", child.stderr.readline())
-                out, err = child.communicate()
+                out, err = rest_of(child)
             finally:
                 giving_up.cancel()
                 child.kill()
@@ -3559,7 +3573,7 @@ class WatchTest(EbbTest):
                         pipe.write(text.encode())
                         if wanted:
                             self.assertTrue(any(wanted in line for line in child.stderr), wanted)
-                out, err = child.communicate()
+                out, err = rest_of(child)
             finally:
                 giving_up.cancel()
                 child.kill()
