@@ -1,16 +1,17 @@
 # The functions that the folders' CMakeLists.txt call.
 
-# ebb_library(<name> [MEASURED] [SMALL] [FOLDERS folder...] LINK target...)
+# ebb_library(<name> [MEASURED] [SMALL|SMALLEST] [FOLDERS folder...] LINK target...)
 #
 # Makes ebb_<name> from the *.cc of the current folder and of FOLDERS below it, and ebb_<name>_wire from
 # its wire/*.proto.  <name> is the last part of the folder's path.  A folder without sources makes an
 # interface library, so that the tree configures while it grows.  MEASURED: benchmarks time the library.
 # g++ inlines less in a unit that it considers large (verification became up to 14% slower,
 # repelling:5000).  So for MEASURED libraries the files that are compiled as one count as a small unit.
-# SMALL: the library runs once for each command, or waits for other programs, so that release builds
-# optimize it less (-O2); -O3 would make the program 0.5 MB larger.
+# SMALL: the library works on one plan, after the planner, so that release builds optimize it less (-O2).
+# SMALLEST: it runs once for each command, or waits for other programs, so that release builds optimize it
+# for size (-Os, with which g++ warns of optional values that are set).
 function(ebb_library name)
-  cmake_parse_arguments(arg "MEASURED;SMALL" "" "FOLDERS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "MEASURED;SMALL;SMALLEST" "" "FOLDERS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   foreach(folder IN LISTS arg_FOLDERS)
     file(GLOB more CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
@@ -35,6 +36,8 @@ function(ebb_library name)
     endif()
     if(arg_SMALL)
       target_compile_options(ebb_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+    elseif(arg_SMALLEST)
+      target_compile_options(ebb_${name} PRIVATE "$<$<CONFIG:Release>:-Os;-Wno-maybe-uninitialized>")
     endif()
   else()
     add_library(ebb_${name} INTERFACE)
@@ -93,7 +96,7 @@ function(ebb_grpc_library name library proto)
   add_library(ebb_${name}_grpc STATIC "${out}/${base}.cc")
   target_include_directories(ebb_${name}_grpc SYSTEM PUBLIC "${out}")
   target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${library}_wire ebb_grpc)
-  target_compile_options(ebb_${name}_grpc PRIVATE $<$<CONFIG:Release>:-O2>)  # As SMALL libraries.
+  target_compile_options(ebb_${name}_grpc PRIVATE $<$<CONFIG:Release>:-Os>)  # As SMALLEST libraries.
 endfunction()
 
 # ebb_executable(<name> SOURCES file... LINK target...): a program at the top of
