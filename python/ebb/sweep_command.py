@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _sweep(arguments)
     except ModuleNotFoundError as error:
-        print(f'ebb: sweep needs the packages pyarrow, fsspec and pyyaml ({error.name} is missing)', file=sys.stderr)
+        print(f'ebb: ebb sweep needs the package {error.name}: pip install "ebb[sweep]"', file=sys.stderr)
     except _sweep_error() as error:
         print(f"ebb: {error}", file=sys.stderr)
     except KeyboardInterrupt:

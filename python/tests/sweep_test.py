@@ -436,3 +436,18 @@ def test_progress_says_rate_and_time_left() -> None:
     )
     assert line(Counts(total=None), 1.0, 0) == "0 answers, 0/s, waiting for cores"
     assert line(Counts(total=0), 0.0, 2) == "0 of 0 answers (0%), 0/s"
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "fsspec"])
+def test_a_missing_package_is_named_with_the_command_that_installs_it(package: str, tmp_path: Path) -> None:
+    code = f"""
+import sys
+sys.modules[{package!r}] = None  # Importing it raises ModuleNotFoundError.
+import ebb
+try:
+    ebb.sweep([], {{"today": {{}}}}, out={str(tmp_path / "out")!r})
+except ebb.fleet.SweepError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f'ebb.sweep needs the package {package}: pip install "ebb[sweep]"\n'

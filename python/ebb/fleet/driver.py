@@ -92,7 +92,10 @@ def sweep(
     Raises SweepError before the first task if a question, an option, a pattern or the data set is wrong, and later if rows
     cannot be written.  Rows that were written by then stay, also after KeyboardInterrupt.
     """
-    from .dataset import DataSet
+    try:
+        from .dataset import DataSet
+    except ModuleNotFoundError as error:
+        raise SweepError(f'ebb.sweep needs the package {error.name}: pip install "ebb[sweep]"') from error
 
     if where not in ("local", "ray"):
         raise SweepError(f"where: {where!r} is not 'local' or 'ray'")
