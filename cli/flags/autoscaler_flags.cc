@@ -66,6 +66,7 @@ constexpr AutoscalerFlag kOtherFlags[] = {
     {"enable-dynamic-resource-allocation", FlagTreatment::kNotHonouredIfFalse, FlagType::kSwitch,
      "pods with resource claims keep their nodes either way"},
     Ignored("enable-graceful-degradation", FlagType::kSwitch),
+    Ignored("enable-inter-pod-affinity-hostname-fast-path", FlagType::kSwitch, "the same verdicts, sooner"),
     {"enable-proactive-scaleup", FlagTreatment::kNotHonouredIfTrue, FlagType::kSwitch,
      "no room is kept for replicas that are not there yet"},
     {"enable-provisioning-requests", FlagTreatment::kNotHonouredIfTrue, FlagType::kSwitch,
