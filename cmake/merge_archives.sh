@@ -16,9 +16,11 @@ trap 'rm -f "$object" "$names"' EXIT
 "$ld" -r --force-group-allocation -o "$object" --whole-archive "$main" --no-whole-archive \
   -Bstatic --start-group "$@" --end-group
 "$objcopy" --strip-debug --wildcard --keep-global-symbol 'ebb_*' "$object"
-# objcopy cannot make GNU's unique names local.  With names of their own they do not clash with those of a
-# program that defines the same templates.
-nm "$object" | awk '$2 == "u" { print $3, "ebb_own_" $3 }' >"$names"
-"$objcopy" --redefine-syms="$names" "$object"
+# g++ gives static variables of inline functions and templates GNU's unique binding, which makes them one
+# for a whole process.  objcopy cannot make such names local, but it can make them weak, and weak names local.
+# The list has exactly the unique names.
+nm "$object" | awk '$2 == "u" { print $3 }' >"$names"
+"$objcopy" --weaken-symbols="$names" "$object"
+"$objcopy" --localize-symbols="$names" "$object"
 rm -f "$out"
 "$ar" rcs "$out" "$object"
