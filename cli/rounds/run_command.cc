@@ -22,6 +22,7 @@
 #include "cli/flags/autoscaler_flags.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/progress.h"
 #include "cli/rounds/dry_run.h"
 #include "cli/rounds/round_command.h"
@@ -226,6 +227,7 @@ int ReportSimulation(const RunFlags& flags, const SimulationStory& story, std::o
 }
 
 int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
+  if (absl::Status s = CheckPageFile(flags.report); !s.ok()) return Fail(s, err);
   const absl::StatusOr<GroupRules> rules = flags.plan.ReadGroupRules();
   if (!rules.ok()) return Fail(rules.status(), err);
   absl::StatusOr<std::unique_ptr<StartCluster>> start = StartOf(flags, *rules, err);
