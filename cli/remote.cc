@@ -132,6 +132,13 @@ absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
   }
   query.seconds = command.SecondsLeft(start);
   PutQuery(query, input);
+  if (command.waves) {
+    const WaveModel model = command.Model();
+    wire::WaveSettings& waves = *input.mutable_waves();
+    waves.set_pod_startup_seconds(model.pod_startup_s);
+    waves.set_unneeded_seconds(model.unneeded_s);
+    waves.set_delay_after_delete_seconds(model.delay_after_delete_s);
+  }
   return absl::OkStatus();
 }
 
@@ -291,6 +298,7 @@ absl::Status WritePlanPage(const PlanCommand& command, wire::PlanCall call, Plan
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   command.PrintFlagRemarks(err);
   if (!command.ExplainFlagsFit(err) || !command.CostFlagsFit(err)) return 2;
+  if (!command.WaveFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);

@@ -46,8 +46,8 @@ std::string Departure(const std::string& recorded, const Json& now) {
 }
 
 // Runs one recorded round and updates `state`.
-absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundRecord& entry,
-                                        std::optional<ScaleDownState>& state) {
+absl::StatusOr<ReplayedRound> ReplayRound(const std::string& name, const RoundRecord& entry,
+                                          std::optional<ScaleDownState>& state) {
   if (RoundDigest(entry.arguments, entry.input) != entry.input_digest) {
     return absl::InvalidArgumentError(name + ": is damaged: its input is not what was recorded");
   }
@@ -69,7 +69,20 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
                 arguments->deadline_question ? &deadline : nullptr);
   if (!round.ok()) return round.status();
   state = scale_down.Save();
-  return Departure(entry.decision, *(*round)->json);
+  const RoundResult& result = (*round)->result;
+  const auto nodes_of = [](const std::vector<DeletionBucket>& buckets) {
+    size_t nodes = 0;
+    for (const DeletionBucket& bucket : buckets) nodes += bucket.nodes.size();
+    return nodes;
+  };
+  return ReplayedRound{.round = entry.round,
+                       .now_s = entry.now_s,
+                       .departure = Departure(entry.decision, *(*round)->json),
+                       .status = std::string(ToString(result.status)),
+                       .nodes = source->cluster.snapshot.nodes(),
+                       .unneeded = result.unneeded.size(),
+                       .started = nodes_of(result.start.empty) + nodes_of(result.start.drain),
+                       .in_deletion = static_cast<size_t>((*round)->deletions_in_progress)};
 }
 
 }  // namespace
@@ -98,10 +111,10 @@ absl::Status ReplayRecord(const std::string& path,
                       "another program",
                       number));
     }
-    absl::StatusOr<std::string> departure =
+    const absl::StatusOr<ReplayedRound> replayed =
         ReplayRound(fmt::format("{}: round {}", path, entry.round), entry, state);
-    if (!departure.ok()) return departure.status();
-    on_round({.round = entry.round, .now_s = entry.now_s, .departure = *std::move(departure)});
+    if (!replayed.ok()) return replayed.status();
+    on_round(*replayed);
   }
   return absl::OkStatus();
 }

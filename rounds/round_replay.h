@@ -25,6 +25,12 @@ struct ReplayedRound {
   int64_t now_s = 0;
   // "unneeded[0].since: recorded "...", now "...""; empty: the decision is the same, byte for byte.
   std::string departure;
+  // Of the decision that was made now.
+  std::string status = {};  // "ScaleDownNoCandidates", ...
+  size_t nodes = 0;
+  size_t unneeded = 0;
+  size_t started = 0;      // Deletions that the round starts.
+  size_t in_deletion = 0;  // Deletions in progress.
 };
 
 // Calls `on_round` after each round, in order.

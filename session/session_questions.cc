@@ -10,10 +10,12 @@
 #include "base/text.h"
 #include "engine/verify/verify.h"
 #include "planning/plan_answer.h"
+#include "planning/plan_waves.h"
 #include "report/explain.h"
 #include "report/filter_report.h"
 #include "report/plan_json.h"
 #include "report/plan_script.h"
+#include "report/plan_waves.h"
 #include "session/wire_pass.h"
 #include "session/wire_query.h"
 #include "session/wire_report.h"
@@ -170,6 +172,8 @@ absl::Status SessionQuestions::WithPlan(
   absl::StatusOr<Prepared> asked = Prepare(input, end, use);
   if (!asked.ok()) return asked.status();
   PlanQuery& query = asked->query;
+  const absl::StatusOr<WaveModel> model = ReadWaveModel(input.waves());
+  if (!model.ok()) return model.status();
   if (query.stable && use == Use::kCarriedOut) query.stable->verify_every = 1;
   const auto answer = AnswerPlan(query, asked->cluster, {.cancelled = cancelled}, Threads(),
                                  query.stable ? &StableMemory() : nullptr);
@@ -180,6 +184,15 @@ absl::Status SessionQuestions::WithPlan(
                 .seconds = SecondsSince(start)};
   PlanContext context = (*answer)->Context();
   context.session = cluster_.AgeForPlans();
+  std::optional<PlanWaves> waves;
+  if (input.has_waves()) {
+    std::optional<ClockDeadline> limit;
+    if (query.seconds)
+      limit.emplace(start + DurationOf(*query.seconds * query.shares.verification));
+    absl::StatusOr<PlanWaves> found = FollowWaves(**answer, *model, limit ? &*limit : nullptr);
+    if (!found.ok()) return found.status();
+    context.waves = &waves.emplace(*std::move(found));
+  }
   return tell(context);
 }
 
@@ -238,6 +251,10 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
         absl::StrCat("since_version: ", wire::Form_Name(call.form()), " takes none; AS_DATA does"));
   }
   if (absl::Status s = CheckTaken(call.input(), QuestionOf::kPlan); !s.ok()) return s;
+  if (call.input().has_waves() && call.form() != wire::AS_JSON && call.form() != wire::AS_TABLES) {
+    return absl::InvalidArgumentError(absl::StrCat("input.waves: ", wire::Form_Name(call.form()),
+                                                   " takes none; AS_JSON and AS_TABLES do"));
+  }
   if (absl::Status s = cluster_.CheckAnswersTo(call.input()); !s.ok()) return s;
   // A cached answer is valid for one second, because the plan contains its time.
   wire::PlanCall question = call;
@@ -261,7 +278,8 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
   wire::PlanReply reply;
   bool cut = false;
   const auto tell = [&](const PlanContext& context) -> absl::Status {
-    cut = context.made->plan.termination == Termination::kDeadline;
+    cut = context.made->plan.termination == Termination::kDeadline ||
+          (context.waves != nullptr && context.waves->ended == WavesEnd::kTimeLimit);
     reply.set_version(cluster_.version());
     if (!cluster_.options().host_fills) *reply.mutable_freshness() = freshness;
     if (call.has_since_version()) {

@@ -231,6 +231,7 @@ constexpr FieldOfCalls kFieldsOfCalls[] = {
     {"bound", Of(QuestionOf::kPlan)},
     {"trials", kOfSearches & ~Of(QuestionOf::kFrontier)},
     {"stable", kOfStable},
+    {"waves", Of(QuestionOf::kPlan)},
     {"candidates", kOfPlans | kPass},
     {"destinations", kPass},
     {"groups", kPass},
@@ -368,6 +369,23 @@ absl::Status CheckThen(const wire::PlanInput& then, const wire::PlanInput& input
         "then.", name, ": is not as in input; both plans are of the cluster that input asks for"));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<WaveModel> ReadWaveModel(const wire::WaveSettings& waves) {
+  WaveModel model{.unneeded_s = waves.unneeded_seconds(),
+                  .delay_after_delete_s = waves.delay_after_delete_seconds()};
+  if (waves.has_pod_startup_seconds()) model.pod_startup_s = waves.pod_startup_seconds();
+  const std::pair<const char*, int64_t> times[] = {
+      {"pod_startup_seconds", model.pod_startup_s},
+      {"unneeded_seconds", model.unneeded_s},
+      {"delay_after_delete_seconds", model.delay_after_delete_s}};
+  for (const auto& [name, seconds] : times) {
+    if (seconds >= 0 && static_cast<double>(seconds) <= kOptionSecondsMax) continue;
+    return absl::InvalidArgumentError(absl::StrCat("input.waves.", name, ": ", seconds,
+                                                   " is not a time from 0 to ", kOptionSecondsMax,
+                                                   " seconds"));
+  }
+  return model;
 }
 
 absl::Status CheckForm(wire::Form form, std::initializer_list<wire::Form> taken,

@@ -21,6 +21,7 @@
 #include "options/round_options.h"
 #include "planning/plan_query.h"
 #include "platform/clock.h"
+#include "report/plan_waves.h"
 #include "wire/planner.pb.h"
 
 namespace ebb {
@@ -59,6 +60,10 @@ enum class QuestionOf : uint8_t {
 absl::Status CheckTaken(const v1alpha1::PlanInput& input, QuestionOf call);
 // Checks `then` by CheckTaken.  Its fields that choose the cluster must be absent or as in `input`.
 absl::Status CheckThen(const v1alpha1::PlanInput& then, const v1alpha1::PlanInput& input);
+
+// The model of the waves; absent fields have its defaults.
+// Errors: InvalidArgument, if a time is negative or too long.
+absl::StatusOr<WaveModel> ReadWaveModel(const v1alpha1::WaveSettings& waves);
 
 // Checks that the call named `call` can answer in this form.
 absl::Status CheckForm(v1alpha1::Form form, std::initializer_list<v1alpha1::Form> taken,

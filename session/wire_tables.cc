@@ -17,6 +17,7 @@
 #include "report/explain.h"
 #include "report/filter_report.h"
 #include "report/plan_totals.h"
+#include "report/plan_waves.h"
 #include "report/stable_text.h"
 #include "session/wire_pass.h"
 #include "snapshot/import/incomplete.h"
@@ -202,6 +203,37 @@ void PutKeepers(const PlanReport& report, uint32_t rows, wire::PlanTables& to) {
   }
 }
 
+void PutReasons(const WaveReasons& reasons,
+                google::protobuf::RepeatedPtrField<wire::KeptReason>& to) {
+  for (const auto& [reason, nodes] : reasons) {
+    wire::KeptReason& each = *to.Add();
+    each.set_reason(std::string(reason));
+    each.set_nodes(nodes);
+  }
+}
+
+void PutWaveFigures(const PlanWaves& waves, wire::WaveFigures& to) {
+  for (const PlanWave& wave : waves.waves) {
+    wire::WaveFigures::Wave& each = *to.add_waves();
+    each.set_at_seconds(wave.at_s);
+    each.set_removed(wave.remove.size());
+    each.set_moved_pods(wave.moved);
+    each.set_nodes(wave.nodes);
+    each.set_freed_cpu_milli(wave.freed.cpu_milli);
+    if (wave.saved_per_hour) each.set_saved_per_hour(*wave.saved_per_hour);
+    PutReasons(wave.kept, *each.mutable_kept());
+  }
+  to.set_nodes_at_first(waves.nodes_at_first);
+  to.set_nodes(waves.nodes);
+  to.set_removed(waves.removed());
+  to.set_moved_pods(waves.moved());
+  to.set_moved_again_pods(waves.moved_again());
+  to.set_takes_seconds(waves.takes_s());
+  to.set_cut(waves.ended == WavesEnd::kTimeLimit);
+  PutReasons(waves.kept, *to.mutable_kept());
+  for (const std::string& text : WaveAssumptions(waves)) to.add_assumptions(text);
+}
+
 // Writes the results beyond the greedy plan, and prices.
 void PutSearched(const PlanReport& report, wire::PlanTables& to) {
   const PlanContext& context = report.context;
@@ -218,6 +250,7 @@ void PutSearched(const PlanReport& report, wire::PlanTables& to) {
     }
   }
   if (context.trials) PutTrialFigures(*context.trials, *to.mutable_trials());
+  if (context.waves != nullptr) PutWaveFigures(*context.waves, *to.mutable_waves());
 }
 
 std::string BudgetName(const Catalog& catalog, PdbId id) {

@@ -58,6 +58,7 @@ void PutRemedies(std::span<const Counterfactual> found, wire::ExplainReply& repl
       wire::Remedies::Help& each = *remedies.add_helps();
       each.set_what(help.what);
       each.set_removed(help.removed);
+      for (const std::string& line : help.commands) each.add_commands(line);
     }
     for (const Counterfactual::InVain& in_vain : of.in_vain) {
       wire::Remedies::InVain& each = *remedies.add_in_vain();

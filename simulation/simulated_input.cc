@@ -84,13 +84,11 @@ class PlayableObjects : public ObjectSink {
  public:
   using Names = absl::flat_hash_set<std::string_view>;
 
-  // Null `to`: only counts.
-  PlayableObjects(const Names& known, const Names& leaving, GapCounts& counts, ObjectSink* to)
+  PlayableObjects(const Names& known, const Names& leaving, GapCounts& counts, ObjectSink& to)
       : known_(known), leaving_(leaving), counts_(counts), to_(to) {}
 
   absl::Status OnNode(const objects::Node& node) override {
-    if (leaving_.contains(node.meta.name) || to_ == nullptr) return absl::OkStatus();
-    return to_->OnNode(node);
+    return leaving_.contains(node.meta.name) ? absl::OkStatus() : to_.OnNode(node);
   }
   absl::Status OnPod(const objects::Pod& pod) override {
     if (ListingOf(pod, kExpendablePodsPriorityCutoff) != PodListing::kListed) {
@@ -108,25 +106,24 @@ class PlayableObjects : public ObjectSink {
     const bool loses_node = leaving_.contains(pod.node_name);
     if (loses_node && (IsOfNode(pod) || pod.meta.deletion_time)) return absl::OkStatus();
     Count(pod, name);
-    if (to_ == nullptr) return absl::OkStatus();
-    if (!loses_node) return to_->OnPod(pod);
+    if (!loses_node) return to_.OnPod(pod);
     objects::Pod waiting = pod;
     waiting.node_name = {};
     waiting.phase = "Pending";
     waiting.scheduling = objects::Scheduling::kUnschedulable;
-    return to_->OnPod(waiting);
+    return to_.OnPod(waiting);
   }
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
-    return to_ == nullptr ? absl::OkStatus() : to_->OnPodDisruptionBudget(budget);
+    return to_.OnPodDisruptionBudget(budget);
   }
   absl::Status OnController(const objects::Controller& controller) override {
-    return to_ == nullptr ? absl::OkStatus() : to_->OnController(controller);
+    return to_.OnController(controller);
   }
   absl::Status OnNamespace(const objects::Namespace& object) override {
-    return to_ == nullptr ? absl::OkStatus() : to_->OnNamespace(object);
+    return to_.OnNamespace(object);
   }
   absl::Status OnStorageObject(const objects::StorageObject& object) override {
-    return to_ == nullptr ? absl::OkStatus() : to_->OnStorageObject(object);
+    return to_.OnStorageObject(object);
   }
 
  private:
@@ -157,7 +154,7 @@ class PlayableObjects : public ObjectSink {
   const Names& known_;
   const Names& leaving_;
   GapCounts& counts_;
-  ObjectSink* const to_;
+  ObjectSink& to_;
 };
 
 }  // namespace
@@ -167,21 +164,11 @@ bool SimulatedInput::Leaves(NodeId node) const {
   return IsBeingDeleted(catalog.node(node), start_s_) || IsLeaving(catalog, node);
 }
 
-SimulatedCluster::Read SimulatedInput::AsRead() const {
-  return [this](ObjectSink& sink) {
-    PlayableObjects::Names known;
-    PlayableObjects::Names leaving;
-    snapshot_.alive().ForEach([&](NodeId node) {
-      known.insert(snapshot_.catalog().NodeName(node));
-      if (Leaves(node)) leaving.insert(snapshot_.catalog().NodeName(node));
-    });
-    GapCounts counts;
-    PlayableObjects playable(known, leaving, counts, &sink);
-    return read_(playable);
-  };
+SimulatedCluster::Read SimulatedInput::AsRead() {
+  return [this](ObjectSink& sink) { return ReadInto(sink); };
 }
 
-std::vector<SimulatedGap> SimulatedInput::gaps() const {
+absl::Status SimulatedInput::ReadInto(ObjectSink& sink) {
   PlayableObjects::Names known;
   PlayableObjects::Names leaving;
   GapCounts counts;
@@ -196,9 +183,16 @@ std::vector<SimulatedGap> SimulatedInput::gaps() const {
     if (!IsReady(catalog, groups_, node)) counts.Add(GapKind::kUnreadyNodes, name);
     if (groups_.Find(node) == nullptr) counts.Add(GapKind::kNoGroup, name);
   });
-  PlayableObjects counting(known, leaving, counts, nullptr);
-  (void)read_(counting);  // AsRead() reports its errors.
-  return std::move(counts).Take();
+  PlayableObjects playable(known, leaving, counts, sink);
+  if (absl::Status s = read_(playable); !s.ok()) return s;
+  const std::lock_guard lock(mutex_);
+  gaps_ = std::move(counts).Take();
+  return absl::OkStatus();
+}
+
+std::vector<SimulatedGap> SimulatedInput::gaps() const {
+  const std::lock_guard lock(mutex_);
+  return gaps_;
 }
 
 }  // namespace ebb

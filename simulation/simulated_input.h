@@ -8,21 +8,24 @@
 // they belong to the node); pods on unknown nodes; pods without a node that have scheduling gates
 // or are being deleted.
 //
-// gaps() lists what is left out, and what a simulation plays more simply than a cluster does.
+// gaps() lists what is left out, and what a simulation plays more simply than a cluster does.  Each
+// read counts these objects while it sends the others.
 //
 // Errors:    those of the reader and of the sink.
 // Ownership: borrows the cluster.  Copies the reader.
-// Threads:   AsRead() may be called by several threads if the reader may.
+// Threads:   several threads may read at the same time if the reader allows it.
 
 #ifndef EBB_SIMULATION_SIMULATED_INPUT_H_
 #define EBB_SIMULATION_SIMULATED_INPUT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "engine/plan/node_groups.h"
 #include "simulation/simulated_cluster.h"
 #include "snapshot/cluster_snapshot.h"
@@ -43,19 +46,22 @@ class SimulatedInput {
                  SimulatedCluster::Read read)
       : snapshot_(snapshot), groups_(groups), start_s_(start_s), read_(std::move(read)) {}
 
-  // Sends what can be simulated.
-  [[nodiscard]] SimulatedCluster::Read AsRead() const;
-  // In a fixed order.
+  // Sends what can be simulated.  Borrows this.
+  [[nodiscard]] SimulatedCluster::Read AsRead();
+  // In a fixed order.  Empty until a read has ended without an error.
   [[nodiscard]] std::vector<SimulatedGap> gaps() const;
 
  private:
   // Whether the node is being deleted at the start.
   [[nodiscard]] bool Leaves(NodeId node) const;
+  absl::Status ReadInto(ObjectSink& sink);
 
   const ClusterSnapshot& snapshot_;
   const NodeGroups& groups_;
   const int64_t start_s_;
   const SimulatedCluster::Read read_;
+  mutable std::mutex mutex_;        // Guards `gaps_`.
+  std::vector<SimulatedGap> gaps_;  // Of the last read that has ended.
 };
 
 }  // namespace ebb

@@ -8,12 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/figures.h"
 #include "engine/pass/workloads.h"
 #include "predicates/filters.h"
+#include "report/block_words.h"
 #include "report/pass_replay.h"
+#include "what_if/mild_remedy.h"
 
 namespace ebb {
 namespace {
@@ -40,6 +43,14 @@ class RemedyFinder {
   absl::StatusOr<std::vector<Ladder>> Ladders();
 
  private:
+  // A workload, and its pods in question.
+  using OfWorkload = std::pair<PlanReport::Keeper, std::vector<PodId>>;
+  // The pods that `each` passes on, by workload, both in that order.
+  template <typename Each>
+  std::vector<OfWorkload> ByWorkload(const Each& each) const;
+  // Finds the objects of the pods.
+  absl::Status Find(std::span<const OfWorkload> workloads);
+
   [[nodiscard]] const Catalog& catalog() const { return report_.context.catalog(); }
   [[nodiscard]] std::string NodeName() const {
     return std::string(catalog().NodeName(explanation_.node));
@@ -54,7 +65,7 @@ class RemedyFinder {
   [[nodiscard]] Ladder Minimum() const;
   [[nodiscard]] Ladder BudgetMore(PdbId pdb) const;
   [[nodiscard]] Ladder LargerShare() const;
-  [[nodiscard]] Ladder Movable(BlockingPodReason reason) const;
+  absl::StatusOr<Ladder> Movable(BlockingPodReason reason);
   absl::StatusOr<std::vector<Ladder>> WithoutRules();
   [[nodiscard]] std::vector<Ladder> MoreRoom() const;
 
@@ -62,6 +73,35 @@ class RemedyFinder {
   const Explanation& explanation_;
   RemedyPlanner& remedy_planner_;
 };
+
+// An empty line means that no one line makes the change.
+void AddCommand(std::string line, Remedy& remedy) {
+  if (!line.empty()) remedy.commands.push_back(std::move(line));
+}
+
+template <typename Each>
+std::vector<RemedyFinder::OfWorkload> RemedyFinder::ByWorkload(const Each& each) const {
+  std::vector<OfWorkload> workloads;
+  each([&](PodId pod) {
+    const PlanReport::Keeper of = WorkloadOf(catalog(), pod);
+    auto found = std::ranges::find_if(workloads, [&](const OfWorkload& workload) {
+      const PlanReport::Keeper& other = workload.first;
+      return std::tie(other.kind, other.namespace_name, other.name) ==
+             std::tie(of.kind, of.namespace_name, of.name);
+    });
+    if (found == workloads.end()) found = workloads.insert(found, {of, {}});
+    found->second.push_back(pod);
+  });
+  return workloads;
+}
+
+absl::Status RemedyFinder::Find(std::span<const OfWorkload> workloads) {
+  std::vector<ObjectName> names;
+  for (const auto& [workload, pods] : workloads) {
+    for (const PodId pod : pods) names.push_back(NameOfPod(catalog(), pod));
+  }
+  return remedy_planner_.patched().Find(names);
+}
 
 absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
   using enum UnremovableReason;
@@ -82,14 +122,17 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
       if (why.blocking_reason == BlockingPodReason::kPendingPodNotUnderstood) {
         const ObjectName pod = NameOfPod(report_.context.catalog(), why.pod);
         ladders.push_back({{.what = "pending " + pod.Text() + " does not wait for a node",
-                            .objects = {PodIsGated(pod)},
-                            .adjust = {}}});
+                            .objects = {PodIsGated(pod)}}});
         break;
       }
       if (why.pdb || is_share) ladders.push_back(TriedFirst());
-      ladders.push_back(why.pdb    ? BudgetMore(*why.pdb)
-                        : is_share ? LargerShare()
-                                   : Movable(why.blocking_reason));
+      if (why.pdb || is_share) {
+        ladders.push_back(why.pdb ? BudgetMore(*why.pdb) : LargerShare());
+        break;
+      }
+      absl::StatusOr<Ladder> movable = Movable(why.blocking_reason);
+      if (!movable.ok()) return movable.status();
+      ladders.push_back(*std::move(movable));
       break;
     }
     case kNoPlaceToMovePods: {
@@ -123,9 +166,13 @@ Ladder RemedyFinder::TriedFirst() const {
 Ladder RemedyFinder::Annotation() const {
   const std::vector<std::string_view> annotations =
       AnnotationsThatKeep(report_.context, explanation_.node);
-  return {{.what = fmt::format("it is no longer annotated {}", fmt::join(annotations, " and ")),
-           .objects = {NodeMayGo(NodeName())},
-           .adjust = nullptr}};
+  AnnotationChanges changes;
+  for (const std::string_view key : annotations) changes[std::string(key)] = std::nullopt;
+  Ladder ladder = {
+      {.what = fmt::format("it is no longer annotated {}", fmt::join(annotations, " and ")),
+       .objects = {NodeMayGo(NodeName())}}};
+  AddCommand(LineToAnnotateNodes(std::vector<std::string>{NodeName()}, changes), ladder[0]);
+  return ladder;
 }
 
 Ladder RemedyFinder::Threshold() const {
@@ -177,11 +224,14 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
   Ladder ladder;
   for (const int64_t more : Steps(std::max<int64_t>(pods, 1))) {
     const ObjectPatch patch = BudgetAllows(catalog(), pdb, allowed + more);
-    ladder.push_back(
-        {.what = fmt::format("{} allows {} more", patch.of.Text(),
-                             Count(static_cast<uint64_t>(more), "disruption", "disruptions")),
-         .objects = {patch},
-         .adjust = nullptr});
+    Remedy& remedy = ladder.emplace_back();
+    remedy.what = fmt::format("{} allows {} more", patch.of.Text(),
+                              Count(static_cast<uint64_t>(more), "disruption", "disruptions"));
+    remedy.objects = {patch};
+    // Another budget allows more by itself when its pods are ready.
+    if (more == 1 && OutlookOf(budget) == BudgetOutlook::kNeverAllows) {
+      AddCommand(LineToAllowOne(patch.of.namespace_name, patch.of.name), remedy);
+    }
   }
   return ladder;
 }
@@ -220,38 +270,57 @@ Ladder RemedyFinder::LargerShare() const {
   return ladder;
 }
 
-Ladder RemedyFinder::Movable(BlockingPodReason reason) const {
-  if (std::optional<Remedy> flag = FlagFor(reason)) return {*std::move(flag)};
+absl::StatusOr<Ladder> RemedyFinder::Movable(BlockingPodReason reason) {
+  if (std::optional<Remedy> flag = FlagFor(reason)) return Ladder{*std::move(flag)};
+  const std::vector<OfWorkload> workloads = ByWorkload([this](const auto& take) {
+    for (const Explanation::Pod& pod : explanation_.pods) {
+      if (pod.outcome == Explanation::Outcome::kBlocks && !pod.pdb) take(pod.pod);
+    }
+  });
+  if (absl::Status s = Find(workloads); !s.ok()) return s;
   Remedy remedy;
-  std::vector<PodId> pods;
-  for (const Explanation::Pod& pod : explanation_.pods) {
-    if (pod.outcome != Explanation::Outcome::kBlocks || pod.pdb) continue;
-    remedy.objects.push_back(PodMayMove(NameOfPod(catalog(), pod.pod)));
-    pods.push_back(pod.pod);
+  std::vector<std::pair<std::string, std::vector<ObjectName>>> changed;  // By words of the change.
+  for (const auto& [workload, pods] : workloads) {
+    const AnnotationChanges changes = MildestChanges(report_, pods, remedy_planner_.patched());
+    const std::string words = WordsOf(changes);
+    auto alike = std::ranges::find(changed, words, [](const auto& each) { return each.first; });
+    if (alike == changed.end()) alike = changed.insert(alike, {words, {}});
+    for (const PodId pod : pods) {
+      alike->second.push_back(NameOfPod(catalog(), pod));
+      remedy.objects.push_back(Annotated(alike->second.back(), changes));
+    }
+    AddCommand(LineToAnnotate(catalog(), workload, pods, changes), remedy);
   }
-  if (pods.empty()) return {};
-  const std::string annotation = MayMoveWords(catalog(), pods);
-  remedy.what = remedy.objects.size() == 1
-                    ? fmt::format("{} is {}", remedy.objects[0].of.Text(), annotation)
-                    : fmt::format("{} and {} are {}", remedy.objects[0].of.Text(),
-                                  Count(remedy.objects.size() - 1, "other", "others"), annotation);
-  return {std::move(remedy)};
+  if (workloads.empty()) return Ladder();
+  for (const auto& [words, pods] : changed) {
+    remedy.what +=
+        fmt::format("{}{}{} {} {}", remedy.what.empty() ? "" : ", and ", pods[0].Text(),
+                    pods.size() == 1 ? "" : " and " + Count(pods.size() - 1, "other", "others"),
+                    pods.size() == 1 ? "is" : "are", words);
+  }
+  return Ladder{std::move(remedy)};
 }
 
 // For the pods that find no place: removes one of their rules.
 absl::StatusOr<std::vector<Ladder>> RemedyFinder::WithoutRules() {
-  std::vector<ObjectName> pods;
-  for (const Explanation::Place& place : explanation_.places) {
-    if (place.to == kNoNode) pods.push_back(NameOfPod(catalog(), place.pod));
-  }
-  if (absl::Status s = remedy_planner_.patched().Find(pods); !s.ok()) return s;
+  const std::vector<OfWorkload> workloads = ByWorkload([this](const auto& take) {
+    for (const Explanation::Place& place : explanation_.places) {
+      if (place.to == kNoNode) take(place.pod);
+    }
+  });
+  if (absl::Status s = Find(workloads); !s.ok()) return s;
   std::vector<Ladder> ladders;
   for (const PlaceRule& rule : PlaceRules()) {
     Remedy remedy;
-    for (const ObjectName& pod : pods) {
-      const std::string* const object = remedy_planner_.patched().Object(pod);
-      if (object == nullptr || !HasRule(*object, rule)) continue;
-      remedy.objects.push_back(WithoutRule(pod, rule));
+    for (const auto& [workload, pods] : workloads) {
+      const size_t before = remedy.objects.size();
+      for (const PodId pod : pods) {
+        const ObjectName name = NameOfPod(catalog(), pod);
+        const std::string* const object = remedy_planner_.patched().Object(name);
+        if (object == nullptr || !HasRule(*object, rule)) continue;
+        remedy.objects.push_back(WithoutRule(name, rule));
+      }
+      if (remedy.objects.size() > before) AddCommand(LineToRemove(workload, rule.place), remedy);
     }
     if (remedy.objects.empty()) continue;
     remedy.what = remedy.objects.size() == 1
@@ -373,8 +442,10 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
       }
       if (!then.ok()) return then.status();
       if (std::ranges::find(then->goes, node) != then->goes.end()) {
-        found.helps.push_back(
-            {.what = remedy.what, .objects = remedy.objects, .removed = then->goes.size()});
+        found.helps.push_back({.what = remedy.what,
+                               .objects = remedy.objects,
+                               .commands = remedy.commands,
+                               .removed = then->goes.size()});
         break;
       }
       if (&remedy == &ladder.back()) {
@@ -426,6 +497,7 @@ Json CounterfactualJson(const Counterfactual& found) {
         {"removed", help.removed},
         {"nodesGained", static_cast<int64_t>(help.removed) - static_cast<int64_t>(found.removed)}};
     if (!objects.empty()) json["objects"] = std::move(objects);
+    if (!help.commands.empty()) json["commands"] = help.commands;
     helps.push_back(std::move(json));
   }
   Json in_vain = Json::array();

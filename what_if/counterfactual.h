@@ -32,7 +32,8 @@ struct Counterfactual {
   struct Help {
     std::string what;  // "PodDisruptionBudget shop/db allows 1 disruption more"
     std::vector<ObjectPatch> objects;
-    size_t removed = 0;  // Nodes that go after the change, including this node.
+    std::vector<std::string> commands;  // Remedy::commands.
+    size_t removed = 0;                 // Nodes that go after the change, including this node.
   };
   struct InVain {
     std::string what;

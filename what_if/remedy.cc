@@ -131,21 +131,6 @@ ObjectPatch BudgetAllows(const Catalog& catalog, PdbId pdb, int64_t disruptions)
           .merge = merge.dump()};
 }
 
-ObjectPatch PodMayMove(const ObjectName& pod) {
-  const Json annotations = {{"cluster-autoscaler.kubernetes.io/safe-to-evict", "true"},
-                            {"karpenter.sh/do-not-disrupt", nullptr},
-                            {"karpenter.sh/do-not-evict", nullptr}};
-  return {.of = pod, .merge = WithAnnotations(annotations)};
-}
-
-std::string MayMoveWords(const Catalog& catalog, std::span<const PodId> pods) {
-  const bool any_protected =
-      std::ranges::any_of(pods, [&](PodId pod) { return catalog.shape_of(pod).do_not_disrupt; });
-  return absl::StrCat(
-      R"(annotated safe-to-evict: "true")",
-      any_protected ? " and without karpenter.sh/do-not-disrupt and do-not-evict" : "");
-}
-
 // The pod is not deleted, so that it keeps its place among the pending pods.
 ObjectPatch PodIsGated(const ObjectName& pod) {
   const Json condition = {

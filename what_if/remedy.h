@@ -35,7 +35,8 @@ struct Remedy {
   std::string what;  // "PodDisruptionBudget shop/db allows 1 disruption more"
   std::vector<ObjectPatch> objects;
   // Changes beside those of objects.  Null: none.
-  std::function<void(PlanQuery& query, NodeGroups& groups)> adjust;
+  std::function<void(PlanQuery& query, NodeGroups& groups)> adjust = nullptr;
+  std::vector<std::string> commands = {};  // kubectl lines that make the change (mild_remedy.h).
 };
 
 class RemedyPlanner {
@@ -86,12 +87,6 @@ ObjectName NameOfPod(const Catalog& catalog, PodId pod);
 
 // Makes the budget allow this many disruptions.
 ObjectPatch BudgetAllows(const Catalog& catalog, PdbId pdb, int64_t disruptions);
-
-// Annotates the pod as safe to evict, and removes Karpenter's annotations that keep it.
-ObjectPatch PodMayMove(const ObjectName& pod);
-// What PodMayMove changes in at least one of `pods`: "annotated safe-to-evict: "true"", and the
-// removal of Karpenter's annotations if some pod has one.
-std::string MayMoveWords(const Catalog& catalog, std::span<const PodId> pods);
 
 // Gates the pod, which has no node, so that it does not wait for one.
 ObjectPatch PodIsGated(const ObjectName& pod);

@@ -58,8 +58,6 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--state", "--stable", kOwnOptions},
     {"plan", "--waves", "--state",
      "a round is one step over time; `ebb run --simulate --input` makes rounds in virtual time"},
-    {"plan", "--waves", "--server",
-     "a daemon's reply has no waves; write its cluster to a file with `ebb dump` and plan that"},
     {"plan", "--waves", "--watch-file", "waves show how a cluster develops without other changes"},
     {"plan", "--waves", "--explain", kNoWaves},
     {"plan", "--waves", "--what-if", kNoWaves},

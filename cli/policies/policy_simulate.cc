@@ -16,12 +16,14 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "cli/policies/pool_figures.h"
-#include "cli/print/curves.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/table.h"
 #include "platform/file_identity.h"
 #include "platform/output_file.h"
 #include "platform/settings_file.h"
+#include "report/html_page.h"
+#include "report/story.h"
 #include "sizing/policy_file.h"
 #include "sizing/policy_simulation/school_pools.h"
 #include "snapshot/formats/json_text.h"
@@ -192,60 +194,43 @@ std::string TitleOf(const PolicySimulateRequest& request, size_t pools) {
                      DurationText(int64_t{3600} * request.hours), load, request.seed);
 }
 
-constexpr const char* kStyles[] = {"one", "two", "three", "four", "five", "six"};
-
-std::vector<Curve> CurvesOf(const std::vector<PolicySimulationResult>& results,
-                            const std::function<double(const PolicySimulationSample&)>& value) {
-  std::vector<Curve> curves;
-  for (size_t i = 0; i < results.size(); ++i) {
-    Curve& curve = curves.emplace_back(
-        Curve{.name = results[i].pool, .style = kStyles[i % std::size(kStyles)], .points = {}});
-    for (const PolicySimulationSample& sample : results[i].samples) {
-      curve.points.push_back({.x = static_cast<double>(sample.time_s), .y = value(sample)});
+StoryChart ChartOf(const std::vector<PolicySimulationResult>& results,
+                   const std::function<double(const PolicySimulationSample&)>& value) {
+  StoryChart chart;
+  for (const PolicySimulationResult& result : results) {
+    StoryLine& line = chart.lines.emplace_back(StoryLine{.name = result.pool});
+    for (const PolicySimulationSample& sample : result.samples) {
+      line.points.emplace_back(sample.time_s, value(sample));
     }
   }
-  return curves;
+  return chart;
 }
 
 }  // namespace
 
 std::string PolicySimulationPage(const std::string& title,
                                  const std::vector<PolicySimulationResult>& results) {
-  std::string page = PageHead(fmt::format("ebb policy simulate: {}", title), title,
-                              "The same load, one pool after the other on a simulated cluster.");
-  int64_t last_s = 0;
-  for (const PolicySimulationResult& result : results) {
-    if (!result.samples.empty()) last_s = std::max(last_s, result.samples.back().time_s);
-  }
-  const int64_t hours = std::max<int64_t>(1, (last_s + 3599) / 3600);
-  const int64_t every = hours <= 12 ? 1 : hours <= 48 ? 3 : (hours + 11) / 12;
-  const ChartAxes axes{.x_step = static_cast<double>(every) * 3600, .x_label = [](double time_s) {
-                         return DurationText(static_cast<int64_t>(time_s));
-                       }};
-  page += DrawCurves("Nodes", axes, CurvesOf(results, [](const PolicySimulationSample& s) {
-                       return static_cast<double>(s.nodes);
-                     }));
-  page += DrawCurves("Pods without a node", axes,
-                     CurvesOf(results, [](const PolicySimulationSample& s) {
-                       return static_cast<double>(s.pending);
-                     }));
-  page +=
-      DrawCurves("Load: pods wanted", axes, CurvesOf(results, [](const PolicySimulationSample& s) {
-                   return static_cast<double>(s.wanted);
-                 }));
-  page += "<table><tr><th></th>";
-  for (const PolicySimulationResult& result : results) {
-    page += fmt::format("<th>{}</th>", Escaped(result.pool));
-  }
-  page += "</tr>\n";
+  Story page("ebb policy simulate", title,
+             "The same load, one pool after the other on a simulated cluster.");
+  page.Part("time", "Over time");
+  page.Chart("Nodes", ChartOf(results, [](const PolicySimulationSample& s) {
+               return static_cast<double>(s.nodes);
+             }));
+  page.Chart("Pods without a node", ChartOf(results, [](const PolicySimulationSample& s) {
+               return static_cast<double>(s.pending);
+             }));
+  page.Chart("Load: pods wanted", ChartOf(results, [](const PolicySimulationSample& s) {
+               return static_cast<double>(s.wanted);
+             }));
+  std::vector<std::string> head = {""};
+  for (const PolicySimulationResult& result : results) head.push_back(result.pool);
+  std::vector<std::vector<std::string>> rows;
   for (const Line& line : Lines()) {
-    page += fmt::format("<tr><td>{}</td>", Escaped(line.what));
-    for (const PolicySimulationResult& result : results) {
-      page += fmt::format("<td>{}</td>", Escaped(line.text(result)));
-    }
-    page += "</tr>\n";
+    std::vector<std::string>& row = rows.emplace_back(std::vector<std::string>{line.what});
+    for (const PolicySimulationResult& result : results) row.push_back(line.text(result));
   }
-  return page + "</table></body></html>\n";
+  page.Part("figures", "Figures").Table("", head, rows);
+  return HtmlReport(std::move(page).Data());
 }
 
 int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::ostream& err) {
@@ -254,6 +239,7 @@ int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::
   if (!request.series.empty()) files.push_back({"--series", request.series, FileUse::kRead});
   if (!request.report.empty()) files.push_back({"--report", request.report, FileUse::kWrite});
   if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(request.report); !s.ok()) return Fail(s, err);
   const absl::StatusOr<Simulations> simulations = ReadSimulations(request);
   if (!simulations.ok()) return Fail(simulations.status(), err);
   const absl::StatusOr<std::vector<PolicySimulationResult>> results = RunSimulations(*simulations);

@@ -243,6 +243,9 @@ void PrintRemedies(const wire::Remedies& found, const Lines& lines) {
     lines.Say(fmt::format("  if {}: {} then{}", PrintableLine(help.what()),
                           Count(help.removed(), "node goes", "nodes go"), fewer),
               4);
+    // Unbroken, to be pasted into a shell.
+    for (const std::string& line : help.commands())
+      lines.out() << "      " << Printable(line) << "\n";
   }
   if (!found.in_vain().empty()) lines.Say("It would stay all the same:");
   for (const wire::Remedies::InVain& each : found.in_vain()) {

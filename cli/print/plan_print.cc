@@ -828,6 +828,9 @@ void PrintPlan(const wire::PlanReply& reply, PlanFormat format, const PrintOptio
                         .columns = wide ? 0 : options.terminal.columns,
                         .nodes_max = nodes_max == 0 ? reply.removes() : nodes_max};
       PrintTables(reply, style, options.terminal.colour, out);
+      if (reply.tables().has_waves()) {
+        PrintWaves(reply.tables(), style.columns, nodes_max, out);
+      }
       break;
     }
     case PlanFormat::kJson:
@@ -877,9 +880,6 @@ void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& 
   PutFigures(report.context, reply);
   PutTables(report, detail.rows, detail.every_node, *reply.mutable_tables());
   PrintPlan(reply, format, options, out);
-  if (report.context.waves == nullptr) return;
-  const bool wide = format == PlanFormat::kWide;
-  PrintWaves(report.context, wide ? 0 : options.terminal.columns, NodesMax(format, options), out);
 }
 
 }  // namespace ebb

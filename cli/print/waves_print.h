@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <iosfwd>
 
-#include "report/plan_report.h"
+#include "wire/planner.pb.h"
 
 namespace ebb {
 
-// Prints `context.waves`.  `columns`: of the terminal; 0: no limit.  `rows_max`: the number of
-// waves that are shown; 0: all.
-void PrintWaves(const PlanContext& context, size_t columns, size_t rows_max, std::ostream& out);
+// Prints the waves of `tables`.  `columns`: of the terminal; 0: no limit.  `rows_max`: the number
+// of waves that are shown; 0: all.
+void PrintWaves(const v1alpha1::PlanTables& tables, size_t columns, size_t rows_max,
+                std::ostream& out);
 
 }  // namespace ebb
 

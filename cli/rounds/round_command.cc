@@ -28,6 +28,7 @@
 #include "platform/output_file.h"
 #include "platform/settings_file.h"
 #include "report/page_data.h"
+#include "report/story.h"
 #include "rounds/round_driver.h"
 #include "rounds/round_replay.h"
 #include "rounds/round_settings.h"
@@ -172,26 +173,79 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   return ExitCodeOf(command, round.result, err);
 }
 
+namespace {
+
+// The rounds over time, and each as a row.
+class ReplayStory {
+ public:
+  void Add(const ReplayedRound& round) {
+    if (rows_.empty()) begin_s_ = round.now_s;
+    const auto at_s = static_cast<double>(round.now_s - begin_s_);
+    nodes_.points.emplace_back(at_s, round.nodes);
+    unneeded_.points.emplace_back(at_s, round.unneeded);
+    in_deletion_.points.emplace_back(at_s, round.in_deletion);
+    rows_.push_back({std::to_string(round.round), FormatRfc3339(round.now_s), round.status,
+                     WithCommas(round.nodes), WithCommas(round.unneeded), WithCommas(round.started),
+                     WithCommas(round.in_deletion),
+                     round.departure.empty() ? "identical" : round.departure});
+  }
+
+  [[nodiscard]] nlohmann::ordered_json Data(const std::string& record,
+                                            const std::string& headline) const {
+    Story page("ebb replay", record, headline);
+    page.Part("time", "Over time")
+        .Chart("Nodes", {.lines = {nodes_}})
+        .Chart("Unneeded nodes, and deletions in progress", {.lines = {unneeded_, in_deletion_}});
+    page.Part("rounds", "Rounds")
+        .Table("",
+               {"round", "time", "status", "nodes", "unneeded", "started", "in deletion",
+                "decision, beside the recorded one"},
+               rows_);
+    return std::move(page).Data();
+  }
+
+ private:
+  int64_t begin_s_ = 0;
+  StoryLine nodes_{.name = "nodes"};
+  StoryLine unneeded_{.name = "unneeded"};
+  StoryLine in_deletion_{.name = "in deletion"};
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace
+
 void ReplayCommand::AddTo(CLI::App& app) {
   app.add_option("RECORD", record, "A file that `ebb plan --record` wrote")
       ->check(values::File())
       ->required();
+  app.add_option("--report", report, "Write a page about the rounds, in one file of HTML")
+      ->type_name("FILE");
 }
 
 int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {
-  const UsedFile file{"RECORD", record, FileUse::kDatabase};
-  if (absl::Status s = CheckFiles({&file, 1}); !s.ok()) return Fail(s, err);
+  std::vector<UsedFile> files = {{"RECORD", record, FileUse::kDatabase}};
+  if (!report.empty()) files.push_back({"--report", report, FileUse::kWrite});
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckPageFile(report); !s.ok()) return Fail(s, err);
   size_t rounds = 0;
   size_t same = 0;
+  ReplayStory story;
   const absl::Status status = ReplayRecord(record, [&](const ReplayedRound& round) {
     ++rounds;
     same += round.departure.empty() ? 1 : 0;
+    if (!report.empty()) story.Add(round);
     out << fmt::format(
         "round {} at {}: {}\n", round.round, FormatRfc3339(round.now_s),
         round.departure.empty() ? "identical" : "DIFFERENT: " + PrintableLine(round.departure));
   });
   if (!status.ok()) return Fail(status, err);
-  out << fmt::format("{} of {} identical\n", same, Count(rounds, "round", "rounds"));
+  const std::string headline =
+      fmt::format("{} of {} identical", same, Count(rounds, "round", "rounds"));
+  if (!report.empty()) {
+    const absl::Status written = WritePageFile(report, story.Data(record, headline));
+    if (!written.ok()) return Fail(written, err);
+  }
+  out << headline << "\n";
   out.flush();
   return same == rounds ? 0 : 1;
 }

@@ -33,6 +33,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err);
 
 struct ReplayCommand {
   std::string record;
+  std::string report;  // A file for a page about the rounds; empty: none.
 
   void AddTo(CLI::App& app);
   // Returns the exit code: 0 if every decision is the same, byte by byte; 1 if one differs, or if

@@ -22,6 +22,7 @@
 #include "cli/flags/autoscaler_flags.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
+#include "cli/print/page_file.h"
 #include "cli/print/progress.h"
 #include "cli/rounds/dry_run.h"
 #include "cli/rounds/round_command.h"
@@ -61,7 +62,7 @@ struct StartCluster {
   std::string name;  // "1,000 nodes", "5,003 nodes of c.json"
   int64_t start_s = kBegin;
   SimulatedCluster::Read read;
-  std::vector<SimulatedGap> gaps = {};
+  std::vector<SimulatedGap> gaps = {};  // Without those of `input`.
   // Of a dump.
   std::unique_ptr<LiveCluster> live = {};
   std::mutex reads = {};  // Guards `live`.
@@ -96,7 +97,6 @@ absl::Status ReadDump(const RunFlags& flags, const GroupRules& rules, StartClust
   };
   left_out(cluster.counts.ended, "pods that have ended: left out");
   left_out(cluster.counts.expendable, "expendable pods: left out");
-  std::ranges::move(start.input->gaps(), std::back_inserter(start.gaps));
   return absl::OkStatus();
 }
 
@@ -227,6 +227,7 @@ int ReportSimulation(const RunFlags& flags, const SimulationStory& story, std::o
 }
 
 int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
+  if (absl::Status s = CheckPageFile(flags.report); !s.ok()) return Fail(s, err);
   const absl::StatusOr<GroupRules> rules = flags.plan.ReadGroupRules();
   if (!rules.ok()) return Fail(rules.status(), err);
   absl::StatusOr<std::unique_ptr<StartCluster>> start = StartOf(flags, *rules, err);
@@ -272,6 +273,8 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   if (!minimums.ok()) return Fail(minimums, err);
   if (!made.ok()) return Fail(made.status(), err);
   if (!compared->ok()) return Fail(compared->status(), err);
+  std::vector<SimulatedGap> gaps = std::move((*start)->gaps);
+  if ((*start)->input) std::ranges::move((*start)->input->gaps(), std::back_inserter(gaps));
   const SimulationStory story{
       .title = fmt::format("{} for {}, seed {}", (*start)->name,
                            DurationText(int64_t{3600} * flags.hours), flags.seed),
@@ -281,7 +284,7 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
       .without = **std::move(compared),
       .pools = std::move(stories),
       .model = ModelText(flags, (*start)->start_s),
-      .gaps = std::move((*start)->gaps)};
+      .gaps = std::move(gaps)};
   return ReportSimulation(flags, story, out, err);
 }
 

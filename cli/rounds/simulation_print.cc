@@ -15,9 +15,10 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
-#include "cli/print/curves.h"
 #include "cli/print/table.h"
 #include "loop/run/loop_log.h"
+#include "report/html_page.h"
+#include "report/story.h"
 #include "snapshot/formats/json_text.h"
 
 namespace ebb {
@@ -25,7 +26,7 @@ namespace {
 
 constexpr std::string_view kRunVersion = "ebb.run.simulate/v1";
 
-struct StoryLine {
+struct Figure {
   std::string what;
   std::string with;
   std::string without;
@@ -81,13 +82,13 @@ std::string KeptText(const UnremovableNodes& kept) {
   return text;
 }
 
-std::vector<StoryLine> LinesOf(const SimulationStory& story) {
+std::vector<Figure> FiguresOf(const SimulationStory& story) {
   const SimulationResult& with = story.with;
   const SimulationResult& without = story.without;
   const auto count = [](uint64_t number) { return WithCommas(number); };
   const double hours = std::max(1.0, story.hours);
   const auto planned = static_cast<double>(std::max<uint64_t>(1, with.counts.planned));
-  std::vector<StoryLine> lines = {
+  std::vector<Figure> lines = {
       {"nodes at first", count(with.nodes_at_first), count(without.nodes_at_first)},
       {"nodes at the end", count(with.nodes_at_last), count(without.nodes_at_last)},
       {"fewest nodes", FewestText(with), FewestText(without)},
@@ -123,28 +124,13 @@ std::string Headline(const SimulationStory& story) {
 
 using SampleValue = std::function<double(const SimulationSample&)>;
 
-Curve CurveOf(const char* name, const char* style, const std::vector<SimulationSample>& samples,
-              const SampleValue& value) {
-  Curve curve{.name = name, .style = style, .points = {}};
+StoryLine LineOf(const char* name, const std::vector<SimulationSample>& samples,
+                 const SampleValue& value) {
+  StoryLine line{.name = name};
   for (const SimulationSample& sample : samples) {
-    curve.points.push_back({.x = static_cast<double>(sample.time_s), .y = value(sample)});
+    line.points.emplace_back(sample.time_s - samples.front().time_s, value(sample));
   }
-  return curve;
-}
-
-// Labels for the hours since the first sample.
-ChartAxes HoursOf(const SimulationResult& result, bool percent) {
-  ChartAxes axes{.percent = percent, .x_step = 3600, .x_label = [](double) { return ""; }};
-  if (result.samples.empty()) return axes;
-  const int64_t begin_s = result.samples.front().time_s;
-  const int64_t hours =
-      std::max<int64_t>(1, (result.samples.back().time_s - begin_s + 3599) / 3600);
-  const int64_t every = hours <= 12 ? 1 : hours <= 48 ? 3 : (hours + 11) / 12;
-  axes.x_step = static_cast<double>(every) * 3600;
-  axes.x_label = [begin_s](double time_s) {
-    return fmt::format("{} h", std::lround((time_s - static_cast<double>(begin_s)) / 3600));
-  };
-  return axes;
+  return line;
 }
 
 // --- Pools ------------------------------------------------------------------------------
@@ -203,34 +189,29 @@ void PrintPools(const PoolStories& pools, std::ostream& out) {
   }
 }
 
-std::string Row(const std::vector<std::string>& cells, const char* tag) {
-  std::string row = "<tr>";
-  for (const std::string& cell : cells) row += fmt::format("<{0}>{1}</{0}>", tag, Escaped(cell));
-  return row + "</tr>\n";
-}
-
-std::string PoolsOfPage(const PoolStories& pools) {
-  if (pools.stories().empty()) return "";
+void AddPools(const PoolStories& pools, Story& page) {
+  if (pools.stories().empty()) return;
+  page.Part("pools", "Pools");
   std::vector<std::string> head = {"pool"};
   for (const auto& [name, story] : pools.stories()) head.push_back(name);
-  std::string page = "<table>" + Row(head, "th");
+  std::vector<std::vector<std::string>> rows;
   for (const PoolLine& line : PoolLines()) {
-    std::vector<std::string> row = {line.what};
+    std::vector<std::string>& row = rows.emplace_back(std::vector<std::string>{line.what});
     for (const auto& [name, story] : pools.stories()) row.push_back(line.text(story));
-    page += Row(row, "td");
   }
-  page += "</table>\n<table>" + Row({"time", "decisions that were not as the one before"}, "th");
-  size_t shown = 0;
+  page.Table("Pools at the end", head, rows);
+  rows.clear();
+  size_t decisions = 0;
   for (const auto& [name, story] : pools.stories()) {
     for (const PoolStories::Decision& decision : story.decisions) {
-      if (++shown > kDecisionsShown) break;
-      page += Row({FormatRfc3339(decision.at_s), PoolAsText(decision.turn)}, "td");
+      if (++decisions > kDecisionsShown) break;
+      rows.push_back({FormatRfc3339(decision.at_s), PoolAsText(decision.turn)});
     }
   }
-  if (shown > kDecisionsShown) {
-    page += Row({"", fmt::format("only the first {} are shown", kDecisionsShown)}, "td");
+  page.Table("Decisions that were not as the one before", {"time", "decision"}, rows);
+  if (decisions > kDecisionsShown) {
+    page.Note(fmt::format("Only the first {} decisions are shown.", kDecisionsShown));
   }
-  return page + "</table>\n";
 }
 
 using Json = nlohmann::ordered_json;
@@ -309,7 +290,7 @@ std::string SimulationJson(const SimulationStory& story) {
 void PrintSimulation(const SimulationStory& story, std::ostream& out) {
   out << story.title << "\n" << Headline(story) << "\n\n";
   Table table({"", "WITH EBB", "WITHOUT"});
-  for (const StoryLine& line : LinesOf(story)) table.AddRow({line.what, line.with, line.without});
+  for (const Figure& line : FiguresOf(story)) table.AddRow({line.what, line.with, line.without});
   table.Print(out);
   if (!story.pools.stories().empty()) PrintPools(story.pools, out);
   if (!story.with.kept_at_last.reasons.empty()) {
@@ -329,17 +310,16 @@ void PrintSimulation(const SimulationStory& story, std::ostream& out) {
 }
 
 std::string SimulationPage(const SimulationStory& story) {
-  std::string page =
-      PageHead(fmt::format("ebb run --simulate: {}", story.title), story.title, Headline(story));
+  Story page("ebb run --simulate", story.title, Headline(story));
   const auto both = [&](std::string_view title, bool percent, const SampleValue& value) {
-    page += DrawCurves(title, HoursOf(story.with, percent),
-                       {CurveOf("with ebb", "with", story.with.samples, value),
-                        CurveOf("without", "without", story.without.samples, value)});
+    page.Chart(title, {.percent = percent,
+                       .lines = {LineOf("with ebb", story.with.samples, value),
+                                 LineOf("without", story.without.samples, value)}});
   };
   const auto only_with = [&](std::string_view title, const SampleValue& value) {
-    page += DrawCurves(title, HoursOf(story.with, false),
-                       {CurveOf("with ebb", "with", story.with.samples, value)});
+    page.Chart(title, {.lines = {LineOf("with ebb", story.with.samples, value)}});
   };
+  page.Part("time", "Over time");
   both("Nodes", false, [](const auto& s) { return static_cast<double>(s.nodes); });
   both("CPU requested, of all that nodes offer", true,
        [](const auto& s) { return s.cpu_requested; });
@@ -347,26 +327,26 @@ std::string SimulationPage(const SimulationStory& story) {
   only_with("Unneeded nodes", [](const auto& s) { return static_cast<double>(s.unneeded); });
   only_with("Nodes in deletion", [](const auto& s) { return static_cast<double>(s.in_deletion); });
   only_with("Evictions so far", [](const auto& s) { return static_cast<double>(s.evictions); });
-  page += "<table><tr><th></th><th>with ebb</th><th>without</th></tr>\n";
-  for (const StoryLine& line : LinesOf(story)) {
-    page += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", Escaped(line.what),
-                        Escaped(line.with), Escaped(line.without));
+  std::vector<std::vector<std::string>> rows;
+  for (const Figure& line : FiguresOf(story)) rows.push_back({line.what, line.with, line.without});
+  page.Part("figures", "Figures").Table("", {"", "with ebb", "without"}, rows);
+  rows.clear();
+  for (const UnremovableNodes::OfReason& each : story.with.kept_at_last.reasons) {
+    rows.push_back({std::string(each.reason), WithCommas(each.nodes)});
   }
-  page += "</table>\n";
-  page += PoolsOfPage(story.pools);
-  if (!story.gaps.empty()) {
-    page += "<table>" + Row({"objects", "left out or simplified", "first"}, "th");
-    for (const SimulatedGap& gap : story.gaps) {
-      page += Row({WithCommas(gap.objects), gap.what, gap.first}, "td");
-    }
-    page += "</table>\n";
+  page.Table("Why nodes stayed in the last round", {"reason", "nodes"}, rows);
+  AddPools(story.pools, page);
+  page.Part("model", "What was simulated");
+  if (!story.model.empty()) page.Note(story.model);
+  rows.clear();
+  for (const SimulatedGap& gap : story.gaps) {
+    rows.push_back({WithCommas(gap.objects), gap.what, gap.first});
   }
-  page += "<table><tr><th>option</th><th>value</th></tr>\n";
-  for (const auto& [name, value] : story.options) {
-    page += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", Escaped(name), Escaped(value));
-  }
-  page += "</table></body></html>\n";
-  return page;
+  page.Table("Left out or simplified", {"objects", "what", "first"}, rows);
+  rows.clear();
+  for (const auto& [name, value] : story.options) rows.push_back({name, value});
+  page.Table("Options", {"option", "value"}, rows);
+  return HtmlReport(std::move(page).Data());
 }
 
 }  // namespace ebb

@@ -1,7 +1,6 @@
 // The result of `ebb run --simulate`: as a table, as JSON, and as a page with curves.
 //
-// The page is one file of HTML that contains its style and drawings (SVG).  It has no script and
-// fetches nothing.
+// The page is that of reports (report/html_page.h), with the parts of a Story.
 //
 // Threads: pure functions.
 

@@ -1,5 +1,5 @@
 "use strict";
-// Draws plans: a report (the element "data" holds JSON) or, served by a daemon, a session that changes.
+// Draws plans and simulations: a report (the element "data" holds JSON) or, served by a daemon, a session that changes.
 // Draws the parts that the data has.  Texts from a cluster are only ever set as text, never as HTML.
 
 const $ = (id) => document.getElementById(id);
@@ -182,7 +182,12 @@ function used(node, when, key) {
 }
 
 const summary = () => data.plan.summary;
-const priced = () => nodes.length > 0 && nodes.every((node) => node.price !== undefined);
+// Nodes without a known price count as 0, as in the output of commands.
+const priced = () => nodes.some((node) => node.price !== undefined);
+const withoutPrice = () => {
+  const unknown = nodes.filter((node) => node.price === undefined).length;
+  return unknown === 0 ? "" : ` The price of ${count(unknown, "node", "nodes")} is unknown and counts as 0; the warnings name them.`;
+};
 function money(amount, digits = 2) {
   const currency = (data.plan ? summary().currency : (data.blockers || {}).currency) || "";
   return `${num(amount, Math.abs(amount) >= 1000 ? 0 : digits)}${currency ? " " + currency : ""}`;
@@ -286,7 +291,11 @@ function anyTable(id, caption, rows) {
       : name(String(value).length > 300 ? String(value).slice(0, 300) + "..." : value)})), list);
 }
 
-// A curve; points: [[x, y]].  step: the value holds until the next point.
+// The step between labels of an axis of seconds.
+const roundTime = (most) => [10, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200].find((each) => most / each <= 8)
+  || 86400 * Math.ceil(most / 86400 / 8);
+
+// Curves; points: [[x, y]].  step: the value holds until the next point.
 function chart(title, lines, xText, yText = num, step = false) {
   const [W, H, left, right, top, bottom] = [innerWidth < 600 ? 400 : 860, 220, 60, 24, 10, 26];
   const points = lines.flatMap((line) => line.points);
@@ -305,17 +314,19 @@ function chart(title, lines, xText, yText = num, step = false) {
     svg.append(make("svg:path", {class: "grid", d: `M${left} ${Y(y)}H${W - right}`}),
       make("svg:text", {class: "y", x: left - 8, y: Y(y) + 4}, yText(y)));
   }
-  const xStep = step ? xMax / 4 : nice(xMax);
+  const xStep = step ? xMax / 4 : xText === duration ? roundTime(xMax) : nice(xMax);
   for (let x = 0; x <= xMax * 1.001; x += xStep) svg.append(make("svg:text", {class: "x", x: X(x), y: H - 6}, xText(x)));
+  const colourOf = (at) => lines.length > 2 ? `c${at % 7}` : at ? "second" : "first";
   lines.forEach((line, at) => {
     let d = "";
     for (const [x, y] of line.points) {
       d += !d ? `M${X(x).toFixed(1)} ${Y(y).toFixed(1)}`
         : step ? `H${X(x).toFixed(1)}V${Y(y).toFixed(1)}` : `L${X(x).toFixed(1)} ${Y(y).toFixed(1)}`;
     }
-    svg.append(make("svg:path", {class: `line ${at ? "second" : ""}`, d}));
+    svg.append(make("svg:path", {class: `line ${colourOf(at)}`, d}));
   });
-  return make("figure", null, make("figcaption", {class: "note"}, title), svg);
+  return make("figure", null, make("figcaption", {class: "note"}, title), lines.length < 2 ? "" : make("div", {class: "legend"},
+    lines.map((line, at) => make("span", {class: "name"}, make("i", {class: colourOf(at)}), line.name))), svg);
 }
 
 // --- The heat map -------------------------------------------------------------------------
@@ -623,6 +634,9 @@ function headline() {
     parts.push(`${count(data.blockers.removed, "node", "nodes")} can go, ${num(data.blockers.kept)} stay`);
   } else if (data.comparison) {
     parts.push(`${num(data.comparison.before.removed)} nodes can go before the change, ${num(data.comparison.after.removed)} after`);
+  } else if (data.story) {
+    document.title = `${data.story.command}: ${visible(data.story.title)}`;
+    parts.push(`${data.story.title}: ${data.story.headline}`);
   } else if (data.title) parts.push(data.title);
   $("headline").textContent = visible(parts.join(" "));
 }
@@ -661,7 +675,7 @@ function drawGlance() {
   }
   body.append(make("dl", {class: "tiles"}, tiles.map(([title, value, small]) =>
     make("div", null, make("dt", null, title), make("dd", null, value, make("small", null, small))))));
-  body.append(make("p", {class: "note"}, `For ${data.plan.now}.` +
+  body.append(make("p", {class: "note"}, `For ${data.plan.now}.` + (priced() ? withoutPrice() : "") +
     (data.cluster ? "" : " Where pods arrive is not shown: a plan alone does not say what each pod requests.")));
 }
 
@@ -697,9 +711,9 @@ function drawUse() {
         svg.append(make("svg:rect", {class: at ? "after" : "before", x: 8 + i * 51 + at * 22, y: 130 - height, width: 21, height}));
         if (bin[i] > 0) svg.append(make("svg:text", {class: "x", x: 18 + i * 51 + at * 22, y: 126 - height}, num(bin[i])));
       });
-      svg.append(make("svg:text", {class: "x", x: 30 + i * 51, y: 146}, `${i * 10}-${i * 10 + 10}%`));
+      svg.append(make("svg:text", {class: "x", x: 30 + i * 51, y: 146}, `${i * 10}-${i * 10 + 10}`));
     });
-    histograms.push(make("figure", null, make("figcaption", {class: "note"}, `Nodes by ${title} requested`), svg,
+    histograms.push(make("figure", null, make("figcaption", {class: "note"}, `Nodes by ${title} requested, in % of what they offer`), svg,
       make("details", null, make("summary", null, "as a table"), table(`bins-${key}`, `Nodes by ${title} requested`, [
         {title: "requested", value: (row) => row, show: (i) => `${i * 10} to ${i * 10 + 10}%`},
         {title: "nodes before", number: true, value: (row) => bins[0][row], show: (v) => num(v)},
@@ -734,8 +748,8 @@ function costs(key) {
       };
       let [all, weights] = weigh(node.offers.gpu > 0);
       if (all === 0) [all, weights] = weigh(false);
-      if (all === 0) put(-2, when, node.price);
-      for (const [kind, weight] of weights) if (weight > 0) put(kindsOf()[kind][key], when, node.price * weight / all);
+      if (all === 0) put(-2, when, node.price || 0);
+      for (const [kind, weight] of weights) if (weight > 0) put(kindsOf()[kind][key], when, (node.price || 0) * weight / all);
     }
   }
   return [...sums.values()].sort(by((row) => row.before - row.after, -1));
@@ -779,7 +793,8 @@ function drawMoney() {
     body.append(...titled(`by-${key}`, `By ${title}`, columns, list));
   }
   if (!priced()) {
-    body.append(make("p", {class: "note"}, live ? "No prices are known here."
+    body.append(make("p", {class: "note"}, summary().prices ? "No price of these nodes is known; the warnings name them. Give prices in a file: --prices FILE"
+      : live ? "No prices are known here."
       : "No prices were given; with --prices this part shows money, also by namespace and team."));
     return;
   }
@@ -797,7 +812,7 @@ function drawMoney() {
       ...costColumns(Math.max(1e-9, ...list.map(saved)))], list));
   }
   body.append(make("p", {class: "note"}, `A month has 730 hours. The price of a node is divided among its pods by the mean of their ` +
-    "shares of its requested cpu and memory, on a node with GPUs by the GPUs. What no pod requests is divided in the same way, so the sums are the whole bill."));
+    "shares of its requested cpu and memory, on a node with GPUs by the GPUs. What no pod requests is divided in the same way, so the sums are the whole bill." + withoutPrice()));
 }
 
 function drawKeeps() {
@@ -1072,7 +1087,7 @@ function drawNodes() {
     {title: "before", number: true, value: was, show: (v) => v < 0 ? "-" : percent(v)},
     {title: "after", number: true, value: then, show: (v) => v < 0 ? "-" : percent(v)},
     {title: "group", value: (node) => node.group, show: name}, {title: "zone", value: (node) => node.zone, show: name},
-    ...(priced() ? [{title: "an hour", number: true, value: (node) => node.price, show: (v) => money(v)}] : [])], list, 15));
+    ...(priced() ? [{title: "an hour", number: true, value: (node) => node.price ?? -1, show: (v) => v < 0 ? "unknown" : money(v)}] : [])], list, 15));
 }
 
 function drawWarnings() {
@@ -1097,6 +1112,24 @@ function drawData() {
   }}, "save it as a file"));
 }
 
+// A page of curves and tables (report/story.h).
+function drawStory() {
+  for (const {id, title, items} of data.story.parts) {
+    const body = section(id, title, title.toLowerCase());
+    items.forEach((item, at) => {
+      if (item.note !== undefined) body.append(make("p", {class: "note"}, item.note));
+      else if (item.chart !== undefined) body.append(chart(item.chart, item.lines, duration, item.percent ? percent : num));
+      else {
+        const key = `${id}-${at}`;
+        const columns = item.head.map((head, of) => ({title: head,
+          number: of > 0 && item.rows.every((row) => /^[\d,.]*%?$/.test(row[of])),
+          show: (_, row) => name(row[of])}));
+        body.append(...item.table ? titled(key, item.table, columns, item.rows, 20) : [table(id, null, columns, item.rows, 20)]);
+      }
+    });
+  }
+}
+
 function draw(given) {
   data = given;
   const focus = document.activeElement && document.activeElement.id;
@@ -1106,6 +1139,7 @@ function draw(given) {
   headline();
   if (data.plan) drawGlance();
   if (data.comparison) drawComparison();
+  if (data.story) drawStory();
   if (data.timers && data.timers.length) drawTimers();
   if (data.plan) {
     drawMap();

@@ -5,7 +5,7 @@
     attack.py EBB --self-test             the attack must notice a wrong ebb
 
 What must hold for every input:
-  - the exit code is 0, 1, 2 or 10 (something can go, --exit-code); no signal, no sanitizer report;
+  - the exit code is 0, 1, 2, 10 (something can go, --exit-code) or 11 (--fail-if); no signal, no sanitizer report;
   - an answer comes within 10 seconds;
   - an exit with 1 or 2 gives the reason, in a few lines of printable text;
   - an output file is either the old one or the whole new one, and after exit code 0 it is the new one.
@@ -67,7 +67,7 @@ class Run:
     def outcome(self):
         if self.hung:
             return "hung"
-        if self.code not in (0, 1, 2, 10) or any(word in self.err for word in SANITIZER):
+        if self.code not in (0, 1, 2, 10, 11) or any(word in self.err for word in SANITIZER):
             return "crashed"
         if self.code in (1, 2) and not self.err.strip():
             return "silent"

@@ -22,7 +22,7 @@ import yaml
 EBB = ""
 SOURCE = pathlib.Path()
 # The files outside daemon/ that define metrics.
-DEFINED_IN = ("rounds/metrics.cc", "loop/run/loop_metrics.cc")
+DEFINED_IN = ("rounds/metrics.cc", "loop/run/loop_metrics.cc", "go/kube/metrics/metrics.go", "go/kube/actuate/actuator.go")
 # Labels and metrics that Prometheus adds itself.
 OF_PROMETHEUS = {"up", "job", "instance", "le"}
 METRIC = re.compile(r"\b((?:ebb|cluster_autoscaler|process)_[a-z_]+|up)\b")
@@ -42,7 +42,9 @@ def literals():
     """All short texts of the sources that define metrics."""
     texts = set()
     for path in sorted((SOURCE / "daemon").glob("*.cc")) + [SOURCE / name for name in DEFINED_IN]:
-        texts |= set(re.findall(r'"([a-z_]+)"', path.read_text()))
+        text = path.read_text()
+        texts |= set(re.findall(r'"([a-z_]+)"', text))
+        texts |= {"ebb_kube_" + name for name in re.findall(r'desc\("([a-z_]+)"', text)}
     return texts
 
 
@@ -159,6 +161,11 @@ class DashboardsTest(unittest.TestCase):
                  ("EbbDown", [('up{job="ebb"}', "0+0x40")], True), ("EbbDown", [('up{job="ebb"}', "1+0x40")], False),
                  ("EbbDown", [('up{job="other"}', "0+0x40")], False),
                  ("EbbDeletionsFail", [(failed, "0+1x40")], True), ("EbbDeletionsFail", [(failed, "5+0x40")], False),
+                 ("EbbFeedLost", [('ebb_kube_feed_connected{job="ebb"}', "0+0x40")], True),
+                 ("EbbFeedLost", [('ebb_kube_feed_connected{job="ebb"}', "1+0x40")], False),
+                 ("EbbNoActiveReplica", [('ebb_kube_active{job="ebb"}', "0+0x40")], True),
+                 ("EbbNoActiveReplica", [('ebb_kube_active{job="ebb",instance="a"}', "0+0x40"),
+                                         ('ebb_kube_active{job="ebb",instance="b"}', "1+0x40")], False),
                  ("EbbSessionEmpty", [('ebb_session_nodes{session="default"}', "0+0x40")], True),
                  ("EbbSessionEmpty", [('ebb_session_nodes{session="default"}', "9+0x40")], False)]
         for alert, series, fires in cases:

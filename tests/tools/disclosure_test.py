@@ -270,8 +270,8 @@ class DisclosureTest(base.EbbTest):
         self.assertIn("It is annotated karpenter.sh/do-not-disrupt.", explain)
         self.assertIn("if it is no longer annotated karpenter.sh/do-not-disrupt:", explain)
         explain = " ".join(self.ebb("plan", dump, *args, "--explain", "k1", "--counterfactual")[0].split())
-        self.assertIn('if Pod default/job is annotated safe-to-evict: "true" and without '
-                      'karpenter.sh/do-not-disrupt and do-not-evict:', explain)
+        self.assertIn("if Pod default/job is without karpenter.sh/do-not-disrupt:", explain)
+        self.assertIn("kubectl annotate pods -n default job karpenter.sh/do-not-disrupt- --overwrite", explain)
         blockers = " ".join(self.ebb("blockers", dump, *args)[0].split())
         self.assertIn("nodes without karpenter.sh/do-not-consolidate and karpenter.sh/do-not-disrupt", blockers)
         self.assertIn("pods without karpenter.sh/do-not-disrupt", blockers)

@@ -324,7 +324,8 @@ class PlanTest(EbbTest):
                 (["--waves", "--state", self.path("s.db")], "ebb run --simulate --input"),
                 (["--pod-startup-time", "1m"], "--pod-startup-time needs --waves")]:
             self.assertIn(says, self.ebb("plan", dump, *words, code=2)[1])
-        self.assertIn("ebb dump", self.ebb("plan", "--server", "unix:/x", "--waves", code=2)[1])
+        self.assertIn("-o csv is not a format of waves",
+                      self.ebb("plan", "--server", "unix:/x", "--waves", "-o", "csv", code=2)[1])
 
     def test_a_request_for_scores_has_those_of_nodes_that_fit(self):
         node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"},
@@ -2788,7 +2789,16 @@ class ReplayTest(RoundBase):
                                "--min-nodes-per-pass", "3", items=many)
             cut += plan["summary"]["termination"] == "deadline"
         self.assertGreater(cut, 0)
-        self.assertIn("4 of 4 rounds identical", self.ebb("replay", self.path("record.db"))[0])
+        page = self.path("replay.html")
+        self.assertIn("4 of 4 rounds identical", self.ebb("replay", self.path("record.db"), "--report", page)[0])
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        story = json.loads(text.split('id="data">\n')[1].split("\n</script>")[0])["story"]
+        self.assertEqual(story["headline"], "4 of 4 rounds identical")
+        rounds = story["parts"][1]["items"][0]["rows"]
+        self.assertEqual([(row[0], row[-1]) for row in rounds], [(str(n), "identical") for n in range(1, 5)])
+        self.assertEqual(len(story["parts"][0]["items"][0]["lines"][0]["points"]), 4)
+        self.assertIn("nowhere", self.ebb("replay", self.path("record.db"), "--report", "/nowhere/p.html", code=1)[1])
 
     def test_a_record_is_another_file_than_the_state(self):
         self.assertIn("is both --state and --record",

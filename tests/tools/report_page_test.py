@@ -226,6 +226,29 @@ class ReportTest(unittest.TestCase):
             self.show(file)
             self.assertRegex(self.browser.text("headline"), "[0-9]+ .*can go")
 
+    def test_simulations_and_replays_are_pages_too(self):
+        simulated = self.report("sim.html", "--simulate", "--nodes", "20", "--hours", "2", command="run")[0]
+        policies = self.path("policies.html")
+        self.ebb("policy", "simulate", "--hours", "2", "--report", policies)
+        record = self.path("record.db")
+        for minute in ("00", "10", "20"):
+            self.ebb("plan", self.company, "--state", self.path("replayed"), "--record", record,
+                     "--now", f"2026-02-01T00:{minute}:00Z")
+        replayed = self.report("replay.html", record, command="replay")[0]
+        parts = "return [...document.querySelectorAll('main > section')].map((each) => each.id)"
+        for file, expected, curves in ((simulated, ["time", "figures", "model", "json"], 9),
+                                       (policies, ["time", "figures", "json"], 12),
+                                       (replayed, ["time", "rounds", "json"], 3)):
+            browser = self.show(file, 390, 844)
+            self.assertEqual(browser.run(parts), expected)
+            self.assertEqual(browser.run("return document.querySelectorAll('svg .line').length"), curves)
+            self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), 390)
+        self.assertEqual(len(self.rows("rounds-0")), 3)
+        self.assertIn("3 of 3 rounds identical", browser.text("headline"))
+        browser = self.show(simulated, 1100, 720)
+        self.assertIn("saved: ", browser.text("headline"))
+        self.picture("simulation.png", "time")
+
     # --- In a browser ------------------------------------------------------------------------
 
     def test_all_in_one(self):
@@ -254,6 +277,24 @@ class ReportTest(unittest.TestCase):
         self.assertGreater(len(self.rows("blockers")), 1)
         self.assertEqual(len(self.rows("list-waves")), min(12, summary["waves"]["waves"]))
         self.assertIn(f"{summary['waves']['nodes']} nodes are left", browser.text("waves"))
+
+    # Symptom: a page had no money at all if the price of one node was unknown.
+    def test_nodes_without_a_price_count_as_0_and_are_named(self):
+        file = self.path("some.yaml")
+        pathlib.Path(file).write_text("base: builtin\ncurrency: USD\ntypes: {m8: 0.4}\n")
+        some, _ = self.report("some.html", self.company, "--now", NOW, "--prices", file)
+        browser = self.show(some)
+        plan = data_of(pathlib.Path(some).read_text(encoding="utf-8"))["plan"]
+        unknown = sum("pricePerHour" not in node for node in plan["remove"] + plan["keep"])
+        self.assertGreater(unknown, 1)
+        self.assertIn("saved a month", browser.text("glance"))
+        for part in ("glance", "money"):
+            self.assertIn(f"The price of {unknown} nodes is unknown and counts as 0", browser.text(part))
+        saved = [float(row[-3].replace(",", "").split()[0]) for row in self.rows("cost-0")]
+        self.assertNotIn("NaN", browser.text("money"))
+        self.assertGreater(sum(saved), 0)
+        none, _ = self.report("none.html", self.company, "--now", NOW, "--prices", "builtin")
+        self.assertIn("No price of these nodes is known", self.show(none).text("money"))
 
     def test_after_the_plan_each_pod_is_counted_once(self):
         file, page = self.report("use.html", self.company, "--now", NOW)

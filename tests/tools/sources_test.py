@@ -120,6 +120,17 @@ class SourcesTest(unittest.TestCase):
         self.check("plan", "--trials", "2", "--seed", "3")
         self.check("plan", "--robust", "0.2", "-o", "json")
 
+    def test_waves_of_a_daemon(self):
+        for words in (("--pod-startup-time", "2m"), ("--prices", self.path("prices.yaml")),
+                      ("--scale-down-unneeded-time", "10m")):
+            for form in ("table", "wide", "json", "yaml"):
+                words_of_form = ("--waves", *words, "-o", form)
+                expected = self.ask("plan", self.dump, *words_of_form)
+                self.assertIn("waves", expected[1].lower())
+                for source in ((self.dump, "--server", self.server), ("--server", self.server)):
+                    answer = self.ask("plan", *source, *words_of_form)
+                    self.assertEqual(answer[:2], (0, expected[1]), answer[2])
+
     def test_explanations(self):
         nodes = ",".join([*self.stays, self.goes[0], self.goes[-1]])
         for form in ("table", "json", "yaml"):

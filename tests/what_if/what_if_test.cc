@@ -22,6 +22,7 @@
 #include "what_if/blockers.h"
 #include "what_if/counterfactual.h"
 #include "what_if/lower_requests.h"
+#include "what_if/mild_remedy.h"
 #include "what_if/patched_cluster.h"
 #include "what_if/pod_usage.h"
 #include "what_if/remedy.h"
@@ -43,6 +44,10 @@ constexpr int64_t kNow = 1780315200;
 
 ObjectName PodName(std::string_view name) {
   return {.kind = "Pod", .namespace_name = "default", .name = std::string(name)};
+}
+
+ObjectPatch PodMayMove(const ObjectName& pod) {
+  return Annotated(pod, {{"cluster-autoscaler.kubernetes.io/safe-to-evict", "true"}});
 }
 
 // A cluster of objects, and a plan for it.
@@ -370,8 +375,60 @@ TEST(CounterfactualTest, ABudgetThatAllowsMore) {
 TEST(CounterfactualTest, AnAnnotationOfAPod) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
-  EXPECT_THAT(Helps(planned.RemediesOf("a")),
-              ElementsAre("Pod default/web is annotated safe-to-evict: \"true\""));
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(
+      Helps(found),
+      ElementsAre("Pod default/web is without cluster-autoscaler.kubernetes.io/safe-to-evict"));
+  ASSERT_EQ(found.helps[0].commands.size(), 1);
+  EXPECT_THAT(found.helps[0].commands[0],
+              HasSubstr("kubectl annotate pods -n default web "
+                        "cluster-autoscaler.kubernetes.io/safe-to-evict- --overwrite"));
+}
+
+// Symptom: a pod with an emptyDir was to be annotated safe-to-evict: "true", and the other remedies
+// named no line that makes the change.
+TEST(CounterfactualTest, EachPodGetsTheMildestAnnotation) {
+  TwoNodes planned;
+  planned.Add(Pod("cache").On("a").Cpu(100).Volume("emptyDir", "tmp"));
+  planned.Add(Pod("bare").On("a").Cpu(100).WithoutOwner());
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(
+      Helps(found),
+      ElementsAre("Pod default/cache is annotated "
+                  "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: \"tmp\", and Pod "
+                  "default/bare is annotated cluster-autoscaler.kubernetes.io/safe-to-evict: "
+                  "\"true\""));
+  EXPECT_THAT(found.helps[0].commands,
+              ElementsAre(HasSubstr("kubectl annotate pods -n default cache "
+                                    "cluster-autoscaler.kubernetes.io/"
+                                    "safe-to-evict-local-volumes=tmp --overwrite"),
+                          "kubectl annotate pods -n default bare "
+                          "cluster-autoscaler.kubernetes.io/safe-to-evict=true --overwrite"));
+  EXPECT_EQ(CounterfactualJson(found)["helps"][0]["commands"].size(), 2);
+}
+
+TEST(CounterfactualTest, PodsWithOneChangeAreNamedTogether) {
+  TwoNodes planned;
+  for (const char* name : {"x", "y", "z"}) planned.Add(Pod(name).On("a").Cpu(10).WithoutOwner());
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(Helps(found),
+              ElementsAre("Pod default/x and 2 others are annotated "
+                          "cluster-autoscaler.kubernetes.io/safe-to-evict: \"true\""));
+  EXPECT_EQ(found.helps[0].commands.size(), 3);
+}
+
+TEST(CounterfactualTest, ABudgetThatNeverAllowsGetsALine) {
+  TwoNodes planned;
+  planned.Add(Pod("w").On("a").Cpu(100).Label("app", "web"));
+  Budget budget("web");
+  budget.Matching("app", "web").Allows(0);
+  budget.raw.desired_healthy = 1;
+  budget.raw.expected_pods = 1;
+  planned.Add(budget);
+  const Counterfactual found = planned.RemediesOf("a");
+  ASSERT_THAT(Helps(found),
+              ElementsAre("PodDisruptionBudget default/web allows 1 disruption more"));
+  EXPECT_THAT(found.helps[0].commands, ElementsAre(HasSubstr("kubectl patch pdb -n default web")));
 }
 
 TEST(CounterfactualTest, TheNextObstacleIsReported) {
@@ -381,7 +438,8 @@ TEST(CounterfactualTest, TheNextObstacleIsReported) {
       .Add(Budget("web").Matching("app", "web").Allows(0));
   const Counterfactual found = planned.RemediesOf("a");
   EXPECT_THAT(Helps(found), IsEmpty());
-  EXPECT_THAT(InVain(found), ElementsAre("Pod default/x is annotated safe-to-evict: \"true\" -> "
+  EXPECT_THAT(InVain(found), ElementsAre("Pod default/x is without "
+                                         "cluster-autoscaler.kubernetes.io/safe-to-evict -> "
                                          "BlockedByPod, default/y: NotEnoughPdb web"));
 }
 
@@ -399,9 +457,12 @@ TEST(CounterfactualTest, TheAnnotationOfTheNode) {
   planned.Add(Node("a").Annotation("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
       .Add(Node("b"))
       .Add(Pod("full").On("b").Cpu(2500));
-  EXPECT_THAT(Helps(planned.RemediesOf("a")),
-              ElementsAre("it is no longer annotated "
-                          "cluster-autoscaler.kubernetes.io/scale-down-disabled"));
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(Helps(found), ElementsAre("it is no longer annotated "
+                                        "cluster-autoscaler.kubernetes.io/scale-down-disabled"));
+  EXPECT_THAT(found.helps[0].commands,
+              ElementsAre("kubectl annotate nodes a "
+                          "cluster-autoscaler.kubernetes.io/scale-down-disabled-"));
 }
 
 TEST(CounterfactualTest, AThresholdOfItsUtilization) {

@@ -280,7 +280,7 @@ func (x Search_Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Search_Objective.Descriptor instead.
 func (Search_Objective) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{25, 0}
+	return file_planner_proto_rawDescGZIP(), []int{26, 0}
 }
 
 type ExplainedPod_Outcome int32
@@ -344,7 +344,7 @@ func (x ExplainedPod_Outcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExplainedPod_Outcome.Descriptor instead.
 func (ExplainedPod_Outcome) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{90, 0}
+	return file_planner_proto_rawDescGZIP(), []int{92, 0}
 }
 
 type VersionRequest struct {
@@ -1998,7 +1998,10 @@ type PlanInput struct {
 	// Keep the last stable plan of the session, and repair it; absent: the plan is made in the
 	// autoscaler's order.  Only for Plan, WatchPlans, and Explain without remedies.  Excludes search
 	// and trials.robust.
-	Stable        *Stable `protobuf:"bytes,25,opt,name=stable,proto3,oneof" json:"stable,omitempty"`
+	Stable *Stable `protobuf:"bytes,25,opt,name=stable,proto3,oneof" json:"stable,omitempty"`
+	// Carry the plan on until nothing more can go (docs/waves.md); absent: no waves.  Only for Plan, AS_JSON
+	// and AS_TABLES.
+	Waves         *WaveSettings `protobuf:"bytes,300,opt,name=waves,proto3,oneof" json:"waves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2194,6 +2197,76 @@ func (x *PlanInput) GetStable() *Stable {
 	return nil
 }
 
+func (x *PlanInput) GetWaves() *WaveSettings {
+	if x != nil {
+		return x.Waves
+	}
+	return nil
+}
+
+// The model of waves.  Whole seconds, at least 0.
+type WaveSettings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From the eviction of a pod until its replacement is ready.  Absent: 60.
+	PodStartupSeconds *int64 `protobuf:"varint,1,opt,name=pod_startup_seconds,json=podStartupSeconds,proto3,oneof" json:"pod_startup_seconds,omitempty"`
+	// Timers of an autoscaler; absent: they do not count.
+	UnneededSeconds         int64 `protobuf:"varint,2,opt,name=unneeded_seconds,json=unneededSeconds,proto3" json:"unneeded_seconds,omitempty"`
+	DelayAfterDeleteSeconds int64 `protobuf:"varint,3,opt,name=delay_after_delete_seconds,json=delayAfterDeleteSeconds,proto3" json:"delay_after_delete_seconds,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
+}
+
+func (x *WaveSettings) Reset() {
+	*x = WaveSettings{}
+	mi := &file_planner_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaveSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaveSettings) ProtoMessage() {}
+
+func (x *WaveSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaveSettings.ProtoReflect.Descriptor instead.
+func (*WaveSettings) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *WaveSettings) GetPodStartupSeconds() int64 {
+	if x != nil && x.PodStartupSeconds != nil {
+		return *x.PodStartupSeconds
+	}
+	return 0
+}
+
+func (x *WaveSettings) GetUnneededSeconds() int64 {
+	if x != nil {
+		return x.UnneededSeconds
+	}
+	return 0
+}
+
+func (x *WaveSettings) GetDelayAfterDeleteSeconds() int64 {
+	if x != nil {
+		return x.DelayAfterDeleteSeconds
+	}
+	return 0
+}
+
 // How a plan is kept (docs/live.md).  A session remembers one stable plan.  Each answer with
 // `stable` repairs it; the plan is made from nothing, and StableFigures.origin says why, if the
 // options are others than before, the time went back, changes may have been missed, or the cluster
@@ -2214,7 +2287,7 @@ type Stable struct {
 
 func (x *Stable) Reset() {
 	*x = Stable{}
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2226,7 +2299,7 @@ func (x *Stable) String() string {
 func (*Stable) ProtoMessage() {}
 
 func (x *Stable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2239,7 +2312,7 @@ func (x *Stable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stable.ProtoReflect.Descriptor instead.
 func (*Stable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{23}
+	return file_planner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Stable) GetMargin() float64 {
@@ -2278,7 +2351,7 @@ type Trials struct {
 
 func (x *Trials) Reset() {
 	*x = Trials{}
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2290,7 +2363,7 @@ func (x *Trials) String() string {
 func (*Trials) ProtoMessage() {}
 
 func (x *Trials) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2303,7 +2376,7 @@ func (x *Trials) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trials.ProtoReflect.Descriptor instead.
 func (*Trials) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{24}
+	return file_planner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Trials) GetTrials() uint32 {
@@ -2358,7 +2431,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2370,7 +2443,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2383,7 +2456,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{25}
+	return file_planner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Search) GetBudgetSeconds() float64 {
@@ -2447,7 +2520,7 @@ type PlanCall struct {
 
 func (x *PlanCall) Reset() {
 	*x = PlanCall{}
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2459,7 +2532,7 @@ func (x *PlanCall) String() string {
 func (*PlanCall) ProtoMessage() {}
 
 func (x *PlanCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2472,7 +2545,7 @@ func (x *PlanCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanCall.ProtoReflect.Descriptor instead.
 func (*PlanCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{26}
+	return file_planner_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PlanCall) GetInput() *PlanInput {
@@ -2557,7 +2630,7 @@ type PlanReply struct {
 
 func (x *PlanReply) Reset() {
 	*x = PlanReply{}
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2569,7 +2642,7 @@ func (x *PlanReply) String() string {
 func (*PlanReply) ProtoMessage() {}
 
 func (x *PlanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2582,7 +2655,7 @@ func (x *PlanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanReply.ProtoReflect.Descriptor instead.
 func (*PlanReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{27}
+	return file_planner_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PlanReply) GetVersion() uint64 {
@@ -2773,7 +2846,7 @@ type StableFigures struct {
 
 func (x *StableFigures) Reset() {
 	*x = StableFigures{}
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2785,7 +2858,7 @@ func (x *StableFigures) String() string {
 func (*StableFigures) ProtoMessage() {}
 
 func (x *StableFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2798,7 +2871,7 @@ func (x *StableFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StableFigures.ProtoReflect.Descriptor instead.
 func (*StableFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{28}
+	return file_planner_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *StableFigures) GetOrigin() string {
@@ -2859,7 +2932,7 @@ type StableChange struct {
 
 func (x *StableChange) Reset() {
 	*x = StableChange{}
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +2944,7 @@ func (x *StableChange) String() string {
 func (*StableChange) ProtoMessage() {}
 
 func (x *StableChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +2957,7 @@ func (x *StableChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StableChange.ProtoReflect.Descriptor instead.
 func (*StableChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{29}
+	return file_planner_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StableChange) GetNode() string {
@@ -2943,7 +3016,7 @@ type ExplainCall struct {
 
 func (x *ExplainCall) Reset() {
 	*x = ExplainCall{}
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2955,7 +3028,7 @@ func (x *ExplainCall) String() string {
 func (*ExplainCall) ProtoMessage() {}
 
 func (x *ExplainCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2968,7 +3041,7 @@ func (x *ExplainCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCall.ProtoReflect.Descriptor instead.
 func (*ExplainCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{30}
+	return file_planner_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExplainCall) GetInput() *PlanInput {
@@ -3015,7 +3088,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3027,7 +3100,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3040,7 +3113,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{31}
+	return file_planner_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExplainReply) GetVersion() uint64 {
@@ -3111,7 +3184,7 @@ type BlockersCall struct {
 
 func (x *BlockersCall) Reset() {
 	*x = BlockersCall{}
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3123,7 +3196,7 @@ func (x *BlockersCall) String() string {
 func (*BlockersCall) ProtoMessage() {}
 
 func (x *BlockersCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3136,7 +3209,7 @@ func (x *BlockersCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockersCall.ProtoReflect.Descriptor instead.
 func (*BlockersCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{32}
+	return file_planner_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *BlockersCall) GetInput() *PlanInput {
@@ -3179,7 +3252,7 @@ type BlockersReply struct {
 
 func (x *BlockersReply) Reset() {
 	*x = BlockersReply{}
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3191,7 +3264,7 @@ func (x *BlockersReply) String() string {
 func (*BlockersReply) ProtoMessage() {}
 
 func (x *BlockersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3204,7 +3277,7 @@ func (x *BlockersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockersReply.ProtoReflect.Descriptor instead.
 func (*BlockersReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{33}
+	return file_planner_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *BlockersReply) GetVersion() uint64 {
@@ -3296,7 +3369,7 @@ type BlockerSet struct {
 
 func (x *BlockerSet) Reset() {
 	*x = BlockerSet{}
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3308,7 +3381,7 @@ func (x *BlockerSet) String() string {
 func (*BlockerSet) ProtoMessage() {}
 
 func (x *BlockerSet) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3321,7 +3394,7 @@ func (x *BlockerSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockerSet.ProtoReflect.Descriptor instead.
 func (*BlockerSet) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{34}
+	return file_planner_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *BlockerSet) GetBlockers() []uint32 {
@@ -3366,7 +3439,7 @@ type Blocker struct {
 
 func (x *Blocker) Reset() {
 	*x = Blocker{}
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3378,7 +3451,7 @@ func (x *Blocker) String() string {
 func (*Blocker) ProtoMessage() {}
 
 func (x *Blocker) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3391,7 +3464,7 @@ func (x *Blocker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blocker.ProtoReflect.Descriptor instead.
 func (*Blocker) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{35}
+	return file_planner_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Blocker) GetKind() string {
@@ -3489,7 +3562,7 @@ type FrontierCall struct {
 
 func (x *FrontierCall) Reset() {
 	*x = FrontierCall{}
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3501,7 +3574,7 @@ func (x *FrontierCall) String() string {
 func (*FrontierCall) ProtoMessage() {}
 
 func (x *FrontierCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3514,7 +3587,7 @@ func (x *FrontierCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierCall.ProtoReflect.Descriptor instead.
 func (*FrontierCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{36}
+	return file_planner_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *FrontierCall) GetInput() *PlanInput {
@@ -3540,7 +3613,7 @@ type FrontierReply struct {
 
 func (x *FrontierReply) Reset() {
 	*x = FrontierReply{}
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3552,7 +3625,7 @@ func (x *FrontierReply) String() string {
 func (*FrontierReply) ProtoMessage() {}
 
 func (x *FrontierReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3565,7 +3638,7 @@ func (x *FrontierReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierReply.ProtoReflect.Descriptor instead.
 func (*FrontierReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37}
+	return file_planner_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FrontierReply) GetVersion() uint64 {
@@ -3635,7 +3708,7 @@ type FrontierPoint struct {
 
 func (x *FrontierPoint) Reset() {
 	*x = FrontierPoint{}
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3647,7 +3720,7 @@ func (x *FrontierPoint) String() string {
 func (*FrontierPoint) ProtoMessage() {}
 
 func (x *FrontierPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3660,7 +3733,7 @@ func (x *FrontierPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierPoint.ProtoReflect.Descriptor instead.
 func (*FrontierPoint) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{38}
+	return file_planner_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *FrontierPoint) GetEvicted() uint64 {
@@ -3700,7 +3773,7 @@ type WhatIfCall struct {
 
 func (x *WhatIfCall) Reset() {
 	*x = WhatIfCall{}
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3712,7 +3785,7 @@ func (x *WhatIfCall) String() string {
 func (*WhatIfCall) ProtoMessage() {}
 
 func (x *WhatIfCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3725,7 +3798,7 @@ func (x *WhatIfCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhatIfCall.ProtoReflect.Descriptor instead.
 func (*WhatIfCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{39}
+	return file_planner_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *WhatIfCall) GetInput() *PlanInput {
@@ -3771,7 +3844,7 @@ type WhatIfReply struct {
 
 func (x *WhatIfReply) Reset() {
 	*x = WhatIfReply{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3783,7 +3856,7 @@ func (x *WhatIfReply) String() string {
 func (*WhatIfReply) ProtoMessage() {}
 
 func (x *WhatIfReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3796,7 +3869,7 @@ func (x *WhatIfReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhatIfReply.ProtoReflect.Descriptor instead.
 func (*WhatIfReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *WhatIfReply) GetVersion() uint64 {
@@ -3864,7 +3937,7 @@ type PlanDifferences struct {
 
 func (x *PlanDifferences) Reset() {
 	*x = PlanDifferences{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3876,7 +3949,7 @@ func (x *PlanDifferences) String() string {
 func (*PlanDifferences) ProtoMessage() {}
 
 func (x *PlanDifferences) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3889,7 +3962,7 @@ func (x *PlanDifferences) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences.ProtoReflect.Descriptor instead.
 func (*PlanDifferences) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PlanDifferences) GetBefore() *PlanDifferences_Side {
@@ -3953,7 +4026,7 @@ type PassGroups struct {
 
 func (x *PassGroups) Reset() {
 	*x = PassGroups{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3965,7 +4038,7 @@ func (x *PassGroups) String() string {
 func (*PassGroups) ProtoMessage() {}
 
 func (x *PassGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3978,7 +4051,7 @@ func (x *PassGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroups.ProtoReflect.Descriptor instead.
 func (*PassGroups) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *PassGroups) GetGroups() []*PassGroup {
@@ -4010,7 +4083,7 @@ type PassGroup struct {
 
 func (x *PassGroup) Reset() {
 	*x = PassGroup{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4022,7 +4095,7 @@ func (x *PassGroup) String() string {
 func (*PassGroup) ProtoMessage() {}
 
 func (x *PassGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4035,7 +4108,7 @@ func (x *PassGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroup.ProtoReflect.Descriptor instead.
 func (*PassGroup) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PassGroup) GetName() string {
@@ -4093,7 +4166,7 @@ type PassReply struct {
 
 func (x *PassReply) Reset() {
 	*x = PassReply{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4105,7 +4178,7 @@ func (x *PassReply) String() string {
 func (*PassReply) ProtoMessage() {}
 
 func (x *PassReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4118,7 +4191,7 @@ func (x *PassReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassReply.ProtoReflect.Descriptor instead.
 func (*PassReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PassReply) GetVersion() uint64 {
@@ -4172,7 +4245,7 @@ type PassPlan struct {
 
 func (x *PassPlan) Reset() {
 	*x = PassPlan{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4184,7 +4257,7 @@ func (x *PassPlan) String() string {
 func (*PassPlan) ProtoMessage() {}
 
 func (x *PassPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4197,7 +4270,7 @@ func (x *PassPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPlan.ProtoReflect.Descriptor instead.
 func (*PassPlan) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PassPlan) GetTermination() string {
@@ -4246,7 +4319,7 @@ type PodName struct {
 
 func (x *PodName) Reset() {
 	*x = PodName{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4258,7 +4331,7 @@ func (x *PodName) String() string {
 func (*PodName) ProtoMessage() {}
 
 func (x *PodName) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4271,7 +4344,7 @@ func (x *PodName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodName.ProtoReflect.Descriptor instead.
 func (*PodName) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PodName) GetNamespace() string {
@@ -4308,7 +4381,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4320,7 +4393,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4333,7 +4406,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Removal) GetNode() string {
@@ -4381,7 +4454,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4393,7 +4466,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4406,7 +4479,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Move) GetPod() *PodName {
@@ -4436,7 +4509,7 @@ type KeptNode struct {
 
 func (x *KeptNode) Reset() {
 	*x = KeptNode{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4448,7 +4521,7 @@ func (x *KeptNode) String() string {
 func (*KeptNode) ProtoMessage() {}
 
 func (x *KeptNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4461,7 +4534,7 @@ func (x *KeptNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptNode.ProtoReflect.Descriptor instead.
 func (*KeptNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *KeptNode) GetNode() string {
@@ -4514,7 +4587,7 @@ type NodeUse struct {
 
 func (x *NodeUse) Reset() {
 	*x = NodeUse{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4526,7 +4599,7 @@ func (x *NodeUse) String() string {
 func (*NodeUse) ProtoMessage() {}
 
 func (x *NodeUse) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4539,7 +4612,7 @@ func (x *NodeUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUse.ProtoReflect.Descriptor instead.
 func (*NodeUse) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *NodeUse) GetNode() string {
@@ -4633,7 +4706,7 @@ type PassTable struct {
 
 func (x *PassTable) Reset() {
 	*x = PassTable{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4645,7 +4718,7 @@ func (x *PassTable) String() string {
 func (*PassTable) ProtoMessage() {}
 
 func (x *PassTable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4658,7 +4731,7 @@ func (x *PassTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassTable.ProtoReflect.Descriptor instead.
 func (*PassTable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *PassTable) GetVersion() uint64 {
@@ -4873,7 +4946,7 @@ type FilterCall struct {
 
 func (x *FilterCall) Reset() {
 	*x = FilterCall{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4885,7 +4958,7 @@ func (x *FilterCall) String() string {
 func (*FilterCall) ProtoMessage() {}
 
 func (x *FilterCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4898,7 +4971,7 @@ func (x *FilterCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterCall.ProtoReflect.Descriptor instead.
 func (*FilterCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *FilterCall) GetSession() string {
@@ -4971,7 +5044,7 @@ type FilterReply struct {
 
 func (x *FilterReply) Reset() {
 	*x = FilterReply{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4983,7 +5056,7 @@ func (x *FilterReply) String() string {
 func (*FilterReply) ProtoMessage() {}
 
 func (x *FilterReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4996,7 +5069,7 @@ func (x *FilterReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterReply.ProtoReflect.Descriptor instead.
 func (*FilterReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{53}
+	return file_planner_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *FilterReply) GetVersion() uint64 {
@@ -5055,7 +5128,7 @@ type WatchPlansCall struct {
 
 func (x *WatchPlansCall) Reset() {
 	*x = WatchPlansCall{}
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5067,7 +5140,7 @@ func (x *WatchPlansCall) String() string {
 func (*WatchPlansCall) ProtoMessage() {}
 
 func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5080,7 +5153,7 @@ func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPlansCall.ProtoReflect.Descriptor instead.
 func (*WatchPlansCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{54}
+	return file_planner_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WatchPlansCall) GetInput() *PlanInput {
@@ -5132,7 +5205,7 @@ type PlanChange struct {
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5144,7 +5217,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5157,7 +5230,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{55}
+	return file_planner_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PlanChange) GetVersion() uint64 {
@@ -5256,7 +5329,7 @@ type RoundCall struct {
 
 func (x *RoundCall) Reset() {
 	*x = RoundCall{}
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5268,7 +5341,7 @@ func (x *RoundCall) String() string {
 func (*RoundCall) ProtoMessage() {}
 
 func (x *RoundCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5281,7 +5354,7 @@ func (x *RoundCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCall.ProtoReflect.Descriptor instead.
 func (*RoundCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{56}
+	return file_planner_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RoundCall) GetInput() *PlanInput {
@@ -5331,7 +5404,7 @@ type Sizing struct {
 
 func (x *Sizing) Reset() {
 	*x = Sizing{}
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5343,7 +5416,7 @@ func (x *Sizing) String() string {
 func (*Sizing) ProtoMessage() {}
 
 func (x *Sizing) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5356,7 +5429,7 @@ func (x *Sizing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sizing.ProtoReflect.Descriptor instead.
 func (*Sizing) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{57}
+	return file_planner_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Sizing) GetPools() []*PoolMemory {
@@ -5391,7 +5464,7 @@ type PoolMemory struct {
 
 func (x *PoolMemory) Reset() {
 	*x = PoolMemory{}
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5403,7 +5476,7 @@ func (x *PoolMemory) String() string {
 func (*PoolMemory) ProtoMessage() {}
 
 func (x *PoolMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5416,7 +5489,7 @@ func (x *PoolMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolMemory.ProtoReflect.Descriptor instead.
 func (*PoolMemory) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58}
+	return file_planner_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *PoolMemory) GetPool() string {
@@ -5497,7 +5570,7 @@ type QueuedNode struct {
 
 func (x *QueuedNode) Reset() {
 	*x = QueuedNode{}
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5509,7 +5582,7 @@ func (x *QueuedNode) String() string {
 func (*QueuedNode) ProtoMessage() {}
 
 func (x *QueuedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5522,7 +5595,7 @@ func (x *QueuedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedNode.ProtoReflect.Descriptor instead.
 func (*QueuedNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{59}
+	return file_planner_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *QueuedNode) GetNode() string {
@@ -5583,7 +5656,7 @@ type SizingCall struct {
 
 func (x *SizingCall) Reset() {
 	*x = SizingCall{}
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5595,7 +5668,7 @@ func (x *SizingCall) String() string {
 func (*SizingCall) ProtoMessage() {}
 
 func (x *SizingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5608,7 +5681,7 @@ func (x *SizingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingCall.ProtoReflect.Descriptor instead.
 func (*SizingCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{60}
+	return file_planner_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SizingCall) GetSession() string {
@@ -5627,7 +5700,7 @@ type SizingReply struct {
 
 func (x *SizingReply) Reset() {
 	*x = SizingReply{}
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5639,7 +5712,7 @@ func (x *SizingReply) String() string {
 func (*SizingReply) ProtoMessage() {}
 
 func (x *SizingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5652,7 +5725,7 @@ func (x *SizingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingReply.ProtoReflect.Descriptor instead.
 func (*SizingReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{61}
+	return file_planner_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SizingReply) GetSizing() *Sizing {
@@ -5678,7 +5751,7 @@ type UnremovableNodes struct {
 
 func (x *UnremovableNodes) Reset() {
 	*x = UnremovableNodes{}
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5690,7 +5763,7 @@ func (x *UnremovableNodes) String() string {
 func (*UnremovableNodes) ProtoMessage() {}
 
 func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5703,7 +5776,7 @@ func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{62}
+	return file_planner_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *UnremovableNodes) GetNodes() uint64 {
@@ -5769,7 +5842,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5781,7 +5854,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5794,7 +5867,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{63}
+	return file_planner_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -5946,7 +6019,7 @@ type OrderedDeletion struct {
 
 func (x *OrderedDeletion) Reset() {
 	*x = OrderedDeletion{}
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5958,7 +6031,7 @@ func (x *OrderedDeletion) String() string {
 func (*OrderedDeletion) ProtoMessage() {}
 
 func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5971,7 +6044,7 @@ func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
 func (*OrderedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{64}
+	return file_planner_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *OrderedDeletion) GetNode() string {
@@ -6038,7 +6111,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6050,7 +6123,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6063,7 +6136,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{65}
+	return file_planner_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -6131,7 +6204,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[66]
+	mi := &file_planner_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6143,7 +6216,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[66]
+	mi := &file_planner_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6156,7 +6229,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{66}
+	return file_planner_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -6177,7 +6250,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[67]
+	mi := &file_planner_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6189,7 +6262,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[67]
+	mi := &file_planner_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6202,7 +6275,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{67}
+	return file_planner_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -6238,7 +6311,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[68]
+	mi := &file_planner_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6250,7 +6323,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[68]
+	mi := &file_planner_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6263,7 +6336,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{68}
+	return file_planner_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -6308,7 +6381,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[69]
+	mi := &file_planner_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6320,7 +6393,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[69]
+	mi := &file_planner_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6333,7 +6406,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{69}
+	return file_planner_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -6381,7 +6454,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[70]
+	mi := &file_planner_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6393,7 +6466,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[70]
+	mi := &file_planner_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6406,7 +6479,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{70}
+	return file_planner_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -6432,7 +6505,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[71]
+	mi := &file_planner_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6444,7 +6517,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[71]
+	mi := &file_planner_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6457,7 +6530,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{71}
+	return file_planner_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -6476,7 +6549,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[72]
+	mi := &file_planner_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6488,7 +6561,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[72]
+	mi := &file_planner_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6501,7 +6574,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{72}
+	return file_planner_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -6520,7 +6593,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[73]
+	mi := &file_planner_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6532,7 +6605,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[73]
+	mi := &file_planner_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6545,7 +6618,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{73}
+	return file_planner_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -6565,7 +6638,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[74]
+	mi := &file_planner_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6577,7 +6650,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[74]
+	mi := &file_planner_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6590,7 +6663,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{74}
+	return file_planner_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -6618,7 +6691,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[75]
+	mi := &file_planner_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6630,7 +6703,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[75]
+	mi := &file_planner_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6643,7 +6716,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{75}
+	return file_planner_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -6703,13 +6776,14 @@ type PlanTables struct {
 	Totals         []string      `protobuf:"bytes,27,rep,name=totals,proto3" json:"totals,omitempty"` // The whole cluster before and after the plan, a line each.
 	Checks         []string      `protobuf:"bytes,28,rep,name=checks,proto3" json:"checks,omitempty"` // What to check before the plan is carried out.
 	Prices         string        `protobuf:"bytes,29,opt,name=prices,proto3" json:"prices,omitempty"` // Sentences about where the prices come from; may be empty.
+	Waves          *WaveFigures  `protobuf:"bytes,300,opt,name=waves,proto3" json:"waves,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *PlanTables) Reset() {
 	*x = PlanTables{}
-	mi := &file_planner_proto_msgTypes[76]
+	mi := &file_planner_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6721,7 +6795,7 @@ func (x *PlanTables) String() string {
 func (*PlanTables) ProtoMessage() {}
 
 func (x *PlanTables) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[76]
+	mi := &file_planner_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6734,7 +6808,7 @@ func (x *PlanTables) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanTables.ProtoReflect.Descriptor instead.
 func (*PlanTables) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{76}
+	return file_planner_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *PlanTables) GetTermination() string {
@@ -6940,6 +7014,130 @@ func (x *PlanTables) GetPrices() string {
 	return ""
 }
 
+func (x *PlanTables) GetWaves() *WaveFigures {
+	if x != nil {
+		return x.Waves
+	}
+	return nil
+}
+
+// The plans that follow as budgets recover (docs/waves.md).
+type WaveFigures struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Waves          []*WaveFigures_Wave    `protobuf:"bytes,1,rep,name=waves,proto3" json:"waves,omitempty"`
+	NodesAtFirst   uint64                 `protobuf:"varint,2,opt,name=nodes_at_first,json=nodesAtFirst,proto3" json:"nodes_at_first,omitempty"`
+	Nodes          uint64                 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"` // At the end.
+	Removed        uint64                 `protobuf:"varint,4,opt,name=removed,proto3" json:"removed,omitempty"`
+	MovedPods      uint64                 `protobuf:"varint,5,opt,name=moved_pods,json=movedPods,proto3" json:"moved_pods,omitempty"`
+	MovedAgainPods uint64                 `protobuf:"varint,6,opt,name=moved_again_pods,json=movedAgainPods,proto3" json:"moved_again_pods,omitempty"` // Moves of pods that an earlier wave moved.
+	TakesSeconds   int64                  `protobuf:"varint,7,opt,name=takes_seconds,json=takesSeconds,proto3" json:"takes_seconds,omitempty"`
+	Cut            bool                   `protobuf:"varint,8,opt,name=cut,proto3" json:"cut,omitempty"` // The time limit ended the waves.
+	Kept           []*KeptReason          `protobuf:"bytes,9,rep,name=kept,proto3" json:"kept,omitempty"`
+	Assumptions    []string               `protobuf:"bytes,10,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *WaveFigures) Reset() {
+	*x = WaveFigures{}
+	mi := &file_planner_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaveFigures) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaveFigures) ProtoMessage() {}
+
+func (x *WaveFigures) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaveFigures.ProtoReflect.Descriptor instead.
+func (*WaveFigures) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *WaveFigures) GetWaves() []*WaveFigures_Wave {
+	if x != nil {
+		return x.Waves
+	}
+	return nil
+}
+
+func (x *WaveFigures) GetNodesAtFirst() uint64 {
+	if x != nil {
+		return x.NodesAtFirst
+	}
+	return 0
+}
+
+func (x *WaveFigures) GetNodes() uint64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *WaveFigures) GetRemoved() uint64 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
+func (x *WaveFigures) GetMovedPods() uint64 {
+	if x != nil {
+		return x.MovedPods
+	}
+	return 0
+}
+
+func (x *WaveFigures) GetMovedAgainPods() uint64 {
+	if x != nil {
+		return x.MovedAgainPods
+	}
+	return 0
+}
+
+func (x *WaveFigures) GetTakesSeconds() int64 {
+	if x != nil {
+		return x.TakesSeconds
+	}
+	return 0
+}
+
+func (x *WaveFigures) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
+}
+
+func (x *WaveFigures) GetKept() []*KeptReason {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
+func (x *WaveFigures) GetAssumptions() []string {
+	if x != nil {
+		return x.Assumptions
+	}
+	return nil
+}
+
 type SearchFigures struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	FirstPlanRemoved uint64                 `protobuf:"varint,1,opt,name=first_plan_removed,json=firstPlanRemoved,proto3" json:"first_plan_removed,omitempty"`
@@ -6957,7 +7155,7 @@ type SearchFigures struct {
 
 func (x *SearchFigures) Reset() {
 	*x = SearchFigures{}
-	mi := &file_planner_proto_msgTypes[77]
+	mi := &file_planner_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6969,7 +7167,7 @@ func (x *SearchFigures) String() string {
 func (*SearchFigures) ProtoMessage() {}
 
 func (x *SearchFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[77]
+	mi := &file_planner_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6982,7 +7180,7 @@ func (x *SearchFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchFigures.ProtoReflect.Descriptor instead.
 func (*SearchFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{77}
+	return file_planner_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SearchFigures) GetFirstPlanRemoved() uint64 {
@@ -7037,7 +7235,7 @@ type BoundFigures struct {
 
 func (x *BoundFigures) Reset() {
 	*x = BoundFigures{}
-	mi := &file_planner_proto_msgTypes[78]
+	mi := &file_planner_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7049,7 +7247,7 @@ func (x *BoundFigures) String() string {
 func (*BoundFigures) ProtoMessage() {}
 
 func (x *BoundFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[78]
+	mi := &file_planner_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7062,7 +7260,7 @@ func (x *BoundFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundFigures.ProtoReflect.Descriptor instead.
 func (*BoundFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{78}
+	return file_planner_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *BoundFigures) GetRemoved() uint64 {
@@ -7091,7 +7289,7 @@ type TrialFigures struct {
 
 func (x *TrialFigures) Reset() {
 	*x = TrialFigures{}
-	mi := &file_planner_proto_msgTypes[79]
+	mi := &file_planner_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7103,7 +7301,7 @@ func (x *TrialFigures) String() string {
 func (*TrialFigures) ProtoMessage() {}
 
 func (x *TrialFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[79]
+	mi := &file_planner_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7116,7 +7314,7 @@ func (x *TrialFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialFigures.ProtoReflect.Descriptor instead.
 func (*TrialFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{79}
+	return file_planner_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *TrialFigures) GetTrials() uint64 {
@@ -7157,7 +7355,7 @@ type NodeWords struct {
 
 func (x *NodeWords) Reset() {
 	*x = NodeWords{}
-	mi := &file_planner_proto_msgTypes[80]
+	mi := &file_planner_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7169,7 +7367,7 @@ func (x *NodeWords) String() string {
 func (*NodeWords) ProtoMessage() {}
 
 func (x *NodeWords) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[80]
+	mi := &file_planner_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7182,7 +7380,7 @@ func (x *NodeWords) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeWords.ProtoReflect.Descriptor instead.
 func (*NodeWords) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{80}
+	return file_planner_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *NodeWords) GetNode() string {
@@ -7210,7 +7408,7 @@ type NodeAmounts struct {
 
 func (x *NodeAmounts) Reset() {
 	*x = NodeAmounts{}
-	mi := &file_planner_proto_msgTypes[81]
+	mi := &file_planner_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7222,7 +7420,7 @@ func (x *NodeAmounts) String() string {
 func (*NodeAmounts) ProtoMessage() {}
 
 func (x *NodeAmounts) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[81]
+	mi := &file_planner_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7235,7 +7433,7 @@ func (x *NodeAmounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAmounts.ProtoReflect.Descriptor instead.
 func (*NodeAmounts) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{81}
+	return file_planner_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *NodeAmounts) GetCpuMilli() int64 {
@@ -7271,7 +7469,7 @@ type GpuDevices struct {
 
 func (x *GpuDevices) Reset() {
 	*x = GpuDevices{}
-	mi := &file_planner_proto_msgTypes[82]
+	mi := &file_planner_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7283,7 +7481,7 @@ func (x *GpuDevices) String() string {
 func (*GpuDevices) ProtoMessage() {}
 
 func (x *GpuDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[82]
+	mi := &file_planner_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7296,7 +7494,7 @@ func (x *GpuDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuDevices.ProtoReflect.Descriptor instead.
 func (*GpuDevices) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{82}
+	return file_planner_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GpuDevices) GetResource() string {
@@ -7347,7 +7545,7 @@ type TableNode struct {
 
 func (x *TableNode) Reset() {
 	*x = TableNode{}
-	mi := &file_planner_proto_msgTypes[83]
+	mi := &file_planner_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7359,7 +7557,7 @@ func (x *TableNode) String() string {
 func (*TableNode) ProtoMessage() {}
 
 func (x *TableNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[83]
+	mi := &file_planner_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7372,7 +7570,7 @@ func (x *TableNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableNode.ProtoReflect.Descriptor instead.
 func (*TableNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{83}
+	return file_planner_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *TableNode) GetNode() string {
@@ -7497,7 +7695,7 @@ type Destination struct {
 
 func (x *Destination) Reset() {
 	*x = Destination{}
-	mi := &file_planner_proto_msgTypes[84]
+	mi := &file_planner_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7509,7 +7707,7 @@ func (x *Destination) String() string {
 func (*Destination) ProtoMessage() {}
 
 func (x *Destination) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[84]
+	mi := &file_planner_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7522,7 +7720,7 @@ func (x *Destination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Destination.ProtoReflect.Descriptor instead.
 func (*Destination) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{84}
+	return file_planner_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Destination) GetNode() string {
@@ -7552,7 +7750,7 @@ type FreedShare struct {
 
 func (x *FreedShare) Reset() {
 	*x = FreedShare{}
-	mi := &file_planner_proto_msgTypes[85]
+	mi := &file_planner_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7564,7 +7762,7 @@ func (x *FreedShare) String() string {
 func (*FreedShare) ProtoMessage() {}
 
 func (x *FreedShare) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[85]
+	mi := &file_planner_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7577,7 +7775,7 @@ func (x *FreedShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreedShare.ProtoReflect.Descriptor instead.
 func (*FreedShare) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{85}
+	return file_planner_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *FreedShare) GetName() string {
@@ -7627,7 +7825,7 @@ type KeptReason struct {
 
 func (x *KeptReason) Reset() {
 	*x = KeptReason{}
-	mi := &file_planner_proto_msgTypes[86]
+	mi := &file_planner_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7639,7 +7837,7 @@ func (x *KeptReason) String() string {
 func (*KeptReason) ProtoMessage() {}
 
 func (x *KeptReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[86]
+	mi := &file_planner_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7652,7 +7850,7 @@ func (x *KeptReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptReason.ProtoReflect.Descriptor instead.
 func (*KeptReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{86}
+	return file_planner_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *KeptReason) GetReason() string {
@@ -7689,7 +7887,7 @@ type Keeper struct {
 
 func (x *Keeper) Reset() {
 	*x = Keeper{}
-	mi := &file_planner_proto_msgTypes[87]
+	mi := &file_planner_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7701,7 +7899,7 @@ func (x *Keeper) String() string {
 func (*Keeper) ProtoMessage() {}
 
 func (x *Keeper) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[87]
+	mi := &file_planner_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7714,7 +7912,7 @@ func (x *Keeper) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keeper.ProtoReflect.Descriptor instead.
 func (*Keeper) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{87}
+	return file_planner_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Keeper) GetKind() string {
@@ -7785,7 +7983,7 @@ type NodeExplanation struct {
 
 func (x *NodeExplanation) Reset() {
 	*x = NodeExplanation{}
-	mi := &file_planner_proto_msgTypes[88]
+	mi := &file_planner_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7797,7 +7995,7 @@ func (x *NodeExplanation) String() string {
 func (*NodeExplanation) ProtoMessage() {}
 
 func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[88]
+	mi := &file_planner_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7810,7 +8008,7 @@ func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeExplanation.ProtoReflect.Descriptor instead.
 func (*NodeExplanation) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{88}
+	return file_planner_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *NodeExplanation) GetNode() string {
@@ -7977,7 +8175,7 @@ type PodPlace struct {
 
 func (x *PodPlace) Reset() {
 	*x = PodPlace{}
-	mi := &file_planner_proto_msgTypes[89]
+	mi := &file_planner_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7989,7 +8187,7 @@ func (x *PodPlace) String() string {
 func (*PodPlace) ProtoMessage() {}
 
 func (x *PodPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[89]
+	mi := &file_planner_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8002,7 +8200,7 @@ func (x *PodPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPlace.ProtoReflect.Descriptor instead.
 func (*PodPlace) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{89}
+	return file_planner_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *PodPlace) GetPod() string {
@@ -8039,7 +8237,7 @@ type ExplainedPod struct {
 
 func (x *ExplainedPod) Reset() {
 	*x = ExplainedPod{}
-	mi := &file_planner_proto_msgTypes[90]
+	mi := &file_planner_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8051,7 +8249,7 @@ func (x *ExplainedPod) String() string {
 func (*ExplainedPod) ProtoMessage() {}
 
 func (x *ExplainedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[90]
+	mi := &file_planner_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8064,7 +8262,7 @@ func (x *ExplainedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainedPod.ProtoReflect.Descriptor instead.
 func (*ExplainedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{90}
+	return file_planner_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ExplainedPod) GetPod() string {
@@ -8150,7 +8348,7 @@ type SpentBudget struct {
 
 func (x *SpentBudget) Reset() {
 	*x = SpentBudget{}
-	mi := &file_planner_proto_msgTypes[91]
+	mi := &file_planner_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8162,7 +8360,7 @@ func (x *SpentBudget) String() string {
 func (*SpentBudget) ProtoMessage() {}
 
 func (x *SpentBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[91]
+	mi := &file_planner_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8175,7 +8373,7 @@ func (x *SpentBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpentBudget.ProtoReflect.Descriptor instead.
 func (*SpentBudget) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{91}
+	return file_planner_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *SpentBudget) GetBudget() string {
@@ -8225,7 +8423,7 @@ type TriedPod struct {
 
 func (x *TriedPod) Reset() {
 	*x = TriedPod{}
-	mi := &file_planner_proto_msgTypes[92]
+	mi := &file_planner_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8237,7 +8435,7 @@ func (x *TriedPod) String() string {
 func (*TriedPod) ProtoMessage() {}
 
 func (x *TriedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[92]
+	mi := &file_planner_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8250,7 +8448,7 @@ func (x *TriedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedPod.ProtoReflect.Descriptor instead.
 func (*TriedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{92}
+	return file_planner_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *TriedPod) GetPod() string {
@@ -8292,7 +8490,7 @@ type Remedies struct {
 
 func (x *Remedies) Reset() {
 	*x = Remedies{}
-	mi := &file_planner_proto_msgTypes[93]
+	mi := &file_planner_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8304,7 +8502,7 @@ func (x *Remedies) String() string {
 func (*Remedies) ProtoMessage() {}
 
 func (x *Remedies) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[93]
+	mi := &file_planner_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8317,7 +8515,7 @@ func (x *Remedies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies.ProtoReflect.Descriptor instead.
 func (*Remedies) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{93}
+	return file_planner_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Remedies) GetRemoved() uint64 {
@@ -8354,7 +8552,7 @@ type PodVerdicts struct {
 
 func (x *PodVerdicts) Reset() {
 	*x = PodVerdicts{}
-	mi := &file_planner_proto_msgTypes[94]
+	mi := &file_planner_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8366,7 +8564,7 @@ func (x *PodVerdicts) String() string {
 func (*PodVerdicts) ProtoMessage() {}
 
 func (x *PodVerdicts) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[94]
+	mi := &file_planner_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8379,7 +8577,7 @@ func (x *PodVerdicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodVerdicts.ProtoReflect.Descriptor instead.
 func (*PodVerdicts) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{94}
+	return file_planner_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *PodVerdicts) GetPod() string {
@@ -8416,7 +8614,7 @@ type PlanDifferences_Side struct {
 
 func (x *PlanDifferences_Side) Reset() {
 	*x = PlanDifferences_Side{}
-	mi := &file_planner_proto_msgTypes[96]
+	mi := &file_planner_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8428,7 +8626,7 @@ func (x *PlanDifferences_Side) String() string {
 func (*PlanDifferences_Side) ProtoMessage() {}
 
 func (x *PlanDifferences_Side) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[96]
+	mi := &file_planner_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8441,7 +8639,7 @@ func (x *PlanDifferences_Side) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences_Side.ProtoReflect.Descriptor instead.
 func (*PlanDifferences_Side) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41, 0}
+	return file_planner_proto_rawDescGZIP(), []int{42, 0}
 }
 
 func (x *PlanDifferences_Side) GetNodes() uint64 {
@@ -8490,7 +8688,7 @@ type PlanDifferences_Node struct {
 
 func (x *PlanDifferences_Node) Reset() {
 	*x = PlanDifferences_Node{}
-	mi := &file_planner_proto_msgTypes[97]
+	mi := &file_planner_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8502,7 +8700,7 @@ func (x *PlanDifferences_Node) String() string {
 func (*PlanDifferences_Node) ProtoMessage() {}
 
 func (x *PlanDifferences_Node) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[97]
+	mi := &file_planner_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8515,7 +8713,7 @@ func (x *PlanDifferences_Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences_Node.ProtoReflect.Descriptor instead.
 func (*PlanDifferences_Node) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41, 1}
+	return file_planner_proto_rawDescGZIP(), []int{42, 1}
 }
 
 func (x *PlanDifferences_Node) GetNode() string {
@@ -8551,7 +8749,7 @@ type UnremovableNodes_OfReason struct {
 
 func (x *UnremovableNodes_OfReason) Reset() {
 	*x = UnremovableNodes_OfReason{}
-	mi := &file_planner_proto_msgTypes[98]
+	mi := &file_planner_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8563,7 +8761,7 @@ func (x *UnremovableNodes_OfReason) String() string {
 func (*UnremovableNodes_OfReason) ProtoMessage() {}
 
 func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[98]
+	mi := &file_planner_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8576,7 +8774,7 @@ func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes_OfReason.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes_OfReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{62, 0}
+	return file_planner_proto_rawDescGZIP(), []int{63, 0}
 }
 
 func (x *UnremovableNodes_OfReason) GetReason() string {
@@ -8603,7 +8801,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[99]
+	mi := &file_planner_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8615,7 +8813,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[99]
+	mi := &file_planner_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8628,7 +8826,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{72, 0}
+	return file_planner_proto_rawDescGZIP(), []int{73, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -8645,6 +8843,99 @@ func (x *UnregisteredNodes_Group) GetCount() int64 {
 	return 0
 }
 
+type WaveFigures_Wave struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	AtSeconds int64                  `protobuf:"varint,1,opt,name=at_seconds,json=atSeconds,proto3" json:"at_seconds,omitempty"` // When its evictions begin.
+	Removed   uint64                 `protobuf:"varint,2,opt,name=removed,proto3" json:"removed,omitempty"`
+	MovedPods uint64                 `protobuf:"varint,3,opt,name=moved_pods,json=movedPods,proto3" json:"moved_pods,omitempty"`
+	Nodes     uint64                 `protobuf:"varint,4,opt,name=nodes,proto3" json:"nodes,omitempty"` // In the cluster after the wave.
+	// Of all waves up to this one.
+	FreedCpuMilli int64         `protobuf:"varint,5,opt,name=freed_cpu_milli,json=freedCpuMilli,proto3" json:"freed_cpu_milli,omitempty"`
+	SavedPerHour  *float64      `protobuf:"fixed64,6,opt,name=saved_per_hour,json=savedPerHour,proto3,oneof" json:"saved_per_hour,omitempty"`
+	Kept          []*KeptReason `protobuf:"bytes,7,rep,name=kept,proto3" json:"kept,omitempty"` // Why nodes stay in this wave.
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaveFigures_Wave) Reset() {
+	*x = WaveFigures_Wave{}
+	mi := &file_planner_proto_msgTypes[102]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaveFigures_Wave) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaveFigures_Wave) ProtoMessage() {}
+
+func (x *WaveFigures_Wave) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[102]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaveFigures_Wave.ProtoReflect.Descriptor instead.
+func (*WaveFigures_Wave) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{78, 0}
+}
+
+func (x *WaveFigures_Wave) GetAtSeconds() int64 {
+	if x != nil {
+		return x.AtSeconds
+	}
+	return 0
+}
+
+func (x *WaveFigures_Wave) GetRemoved() uint64 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
+func (x *WaveFigures_Wave) GetMovedPods() uint64 {
+	if x != nil {
+		return x.MovedPods
+	}
+	return 0
+}
+
+func (x *WaveFigures_Wave) GetNodes() uint64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *WaveFigures_Wave) GetFreedCpuMilli() int64 {
+	if x != nil {
+		return x.FreedCpuMilli
+	}
+	return 0
+}
+
+func (x *WaveFigures_Wave) GetSavedPerHour() float64 {
+	if x != nil && x.SavedPerHour != nil {
+		return *x.SavedPerHour
+	}
+	return 0
+}
+
+func (x *WaveFigures_Wave) GetKept() []*KeptReason {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
 type TrialFigures_Order struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	PendingMedian   uint64                 `protobuf:"varint,1,opt,name=pending_median,json=pendingMedian,proto3" json:"pending_median,omitempty"`
@@ -8656,7 +8947,7 @@ type TrialFigures_Order struct {
 
 func (x *TrialFigures_Order) Reset() {
 	*x = TrialFigures_Order{}
-	mi := &file_planner_proto_msgTypes[100]
+	mi := &file_planner_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8668,7 +8959,7 @@ func (x *TrialFigures_Order) String() string {
 func (*TrialFigures_Order) ProtoMessage() {}
 
 func (x *TrialFigures_Order) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[100]
+	mi := &file_planner_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8681,7 +8972,7 @@ func (x *TrialFigures_Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialFigures_Order.ProtoReflect.Descriptor instead.
 func (*TrialFigures_Order) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{79, 0}
+	return file_planner_proto_rawDescGZIP(), []int{81, 0}
 }
 
 func (x *TrialFigures_Order) GetPendingMedian() uint64 {
@@ -8715,7 +9006,7 @@ type KeptReason_Finer struct {
 
 func (x *KeptReason_Finer) Reset() {
 	*x = KeptReason_Finer{}
-	mi := &file_planner_proto_msgTypes[101]
+	mi := &file_planner_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8727,7 +9018,7 @@ func (x *KeptReason_Finer) String() string {
 func (*KeptReason_Finer) ProtoMessage() {}
 
 func (x *KeptReason_Finer) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[101]
+	mi := &file_planner_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8740,7 +9031,7 @@ func (x *KeptReason_Finer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptReason_Finer.ProtoReflect.Descriptor instead.
 func (*KeptReason_Finer) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{86, 0}
+	return file_planner_proto_rawDescGZIP(), []int{88, 0}
 }
 
 func (x *KeptReason_Finer) GetReason() string {
@@ -8767,7 +9058,7 @@ type SpentBudget_Node struct {
 
 func (x *SpentBudget_Node) Reset() {
 	*x = SpentBudget_Node{}
-	mi := &file_planner_proto_msgTypes[102]
+	mi := &file_planner_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8779,7 +9070,7 @@ func (x *SpentBudget_Node) String() string {
 func (*SpentBudget_Node) ProtoMessage() {}
 
 func (x *SpentBudget_Node) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[102]
+	mi := &file_planner_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8792,7 +9083,7 @@ func (x *SpentBudget_Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpentBudget_Node.ProtoReflect.Descriptor instead.
 func (*SpentBudget_Node) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{91, 0}
+	return file_planner_proto_rawDescGZIP(), []int{93, 0}
 }
 
 func (x *SpentBudget_Node) GetNode() string {
@@ -8813,13 +9104,14 @@ type Remedies_Help struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	What          string                 `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	Removed       uint64                 `protobuf:"varint,2,opt,name=removed,proto3" json:"removed,omitempty"`
+	Commands      []string               `protobuf:"bytes,300,rep,name=commands,proto3" json:"commands,omitempty"` // kubectl lines that make the change.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Remedies_Help) Reset() {
 	*x = Remedies_Help{}
-	mi := &file_planner_proto_msgTypes[103]
+	mi := &file_planner_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8831,7 +9123,7 @@ func (x *Remedies_Help) String() string {
 func (*Remedies_Help) ProtoMessage() {}
 
 func (x *Remedies_Help) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[103]
+	mi := &file_planner_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8844,7 +9136,7 @@ func (x *Remedies_Help) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies_Help.ProtoReflect.Descriptor instead.
 func (*Remedies_Help) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{93, 0}
+	return file_planner_proto_rawDescGZIP(), []int{95, 0}
 }
 
 func (x *Remedies_Help) GetWhat() string {
@@ -8861,6 +9153,13 @@ func (x *Remedies_Help) GetRemoved() uint64 {
 	return 0
 }
 
+func (x *Remedies_Help) GetCommands() []string {
+	if x != nil {
+		return x.Commands
+	}
+	return nil
+}
+
 type Remedies_InVain struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	What          string                 `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
@@ -8871,7 +9170,7 @@ type Remedies_InVain struct {
 
 func (x *Remedies_InVain) Reset() {
 	*x = Remedies_InVain{}
-	mi := &file_planner_proto_msgTypes[104]
+	mi := &file_planner_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8883,7 +9182,7 @@ func (x *Remedies_InVain) String() string {
 func (*Remedies_InVain) ProtoMessage() {}
 
 func (x *Remedies_InVain) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[104]
+	mi := &file_planner_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8896,7 +9195,7 @@ func (x *Remedies_InVain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies_InVain.ProtoReflect.Descriptor instead.
 func (*Remedies_InVain) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{93, 1}
+	return file_planner_proto_rawDescGZIP(), []int{95, 1}
 }
 
 func (x *Remedies_InVain) GetWhat() string {
@@ -8925,7 +9224,7 @@ type PodVerdicts_Verdict struct {
 
 func (x *PodVerdicts_Verdict) Reset() {
 	*x = PodVerdicts_Verdict{}
-	mi := &file_planner_proto_msgTypes[105]
+	mi := &file_planner_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8937,7 +9236,7 @@ func (x *PodVerdicts_Verdict) String() string {
 func (*PodVerdicts_Verdict) ProtoMessage() {}
 
 func (x *PodVerdicts_Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[105]
+	mi := &file_planner_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8950,7 +9249,7 @@ func (x *PodVerdicts_Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodVerdicts_Verdict.ProtoReflect.Descriptor instead.
 func (*PodVerdicts_Verdict) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{94, 0}
+	return file_planner_proto_rawDescGZIP(), []int{96, 0}
 }
 
 func (x *PodVerdicts_Verdict) GetNode() string {
@@ -9122,7 +9421,8 @@ const file_planner_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\tR\acommand\x12\x16\n" +
 	"\x06advice\x18\x04 \x01(\tR\x06advice\x12\x14\n" +
-	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xf7\t\n" +
+	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xb9\n" +
+	"\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -9152,7 +9452,8 @@ const file_planner_proto_rawDesc = "" +
 	"\tpod_order\x18\x16 \x01(\x0e2\x16.ebb.v1alpha1.PodOrderR\bpodOrder\x121\n" +
 	"\x06trials\x18\x17 \x01(\v2\x14.ebb.v1alpha1.TrialsH\vR\x06trials\x88\x01\x01\x12#\n" +
 	"\rcluster_token\x18\x18 \x01(\tR\fclusterToken\x121\n" +
-	"\x06stable\x18\x19 \x01(\v2\x14.ebb.v1alpha1.StableH\fR\x06stable\x88\x01\x01B\v\n" +
+	"\x06stable\x18\x19 \x01(\v2\x14.ebb.v1alpha1.StableH\fR\x06stable\x88\x01\x01\x126\n" +
+	"\x05waves\x18\xac\x02 \x01(\v2\x1a.ebb.v1alpha1.WaveSettingsH\rR\x05waves\x88\x01\x01B\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
@@ -9165,7 +9466,13 @@ const file_planner_proto_rawDesc = "" +
 	"\a_groupsB\x11\n" +
 	"\x0f_unneeded_limitB\t\n" +
 	"\a_trialsB\t\n" +
-	"\a_stable\"\xa2\x01\n" +
+	"\a_stableB\b\n" +
+	"\x06_waves\"\xc3\x01\n" +
+	"\fWaveSettings\x123\n" +
+	"\x13pod_startup_seconds\x18\x01 \x01(\x03H\x00R\x11podStartupSeconds\x88\x01\x01\x12)\n" +
+	"\x10unneeded_seconds\x18\x02 \x01(\x03R\x0funneededSeconds\x12;\n" +
+	"\x1adelay_after_delete_seconds\x18\x03 \x01(\x03R\x17delayAfterDeleteSecondsB\x16\n" +
+	"\x14_pod_startup_seconds\"\xa2\x01\n" +
 	"\x06Stable\x12\x1b\n" +
 	"\x06margin\x18\x01 \x01(\x01H\x00R\x06margin\x88\x01\x01\x12&\n" +
 	"\fgreedy_every\x18\x02 \x01(\rH\x01R\vgreedyEvery\x88\x01\x01\x12&\n" +
@@ -9613,7 +9920,7 @@ const file_planner_proto_rawDesc = "" +
 	"\vExportReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x1a\n" +
 	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot\x125\n" +
-	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xb6\t\n" +
+	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xe8\t\n" +
 	"\n" +
 	"PlanTables\x12 \n" +
 	"\vtermination\x18\x01 \x01(\tR\vtermination\x12\x1d\n" +
@@ -9648,7 +9955,32 @@ const file_planner_proto_rawDesc = "" +
 	"keptMostBy\x12\x16\n" +
 	"\x06totals\x18\x1b \x03(\tR\x06totals\x12\x16\n" +
 	"\x06checks\x18\x1c \x03(\tR\x06checks\x12\x16\n" +
-	"\x06prices\x18\x1d \x01(\tR\x06pricesB\x11\n" +
+	"\x06prices\x18\x1d \x01(\tR\x06prices\x120\n" +
+	"\x05waves\x18\xac\x02 \x01(\v2\x19.ebb.v1alpha1.WaveFiguresR\x05wavesB\x11\n" +
+	"\x0f_saved_per_hour\"\xf4\x04\n" +
+	"\vWaveFigures\x124\n" +
+	"\x05waves\x18\x01 \x03(\v2\x1e.ebb.v1alpha1.WaveFigures.WaveR\x05waves\x12$\n" +
+	"\x0enodes_at_first\x18\x02 \x01(\x04R\fnodesAtFirst\x12\x14\n" +
+	"\x05nodes\x18\x03 \x01(\x04R\x05nodes\x12\x18\n" +
+	"\aremoved\x18\x04 \x01(\x04R\aremoved\x12\x1d\n" +
+	"\n" +
+	"moved_pods\x18\x05 \x01(\x04R\tmovedPods\x12(\n" +
+	"\x10moved_again_pods\x18\x06 \x01(\x04R\x0emovedAgainPods\x12#\n" +
+	"\rtakes_seconds\x18\a \x01(\x03R\ftakesSeconds\x12\x10\n" +
+	"\x03cut\x18\b \x01(\bR\x03cut\x12,\n" +
+	"\x04kept\x18\t \x03(\v2\x18.ebb.v1alpha1.KeptReasonR\x04kept\x12 \n" +
+	"\vassumptions\x18\n" +
+	" \x03(\tR\vassumptions\x1a\x88\x02\n" +
+	"\x04Wave\x12\x1d\n" +
+	"\n" +
+	"at_seconds\x18\x01 \x01(\x03R\tatSeconds\x12\x18\n" +
+	"\aremoved\x18\x02 \x01(\x04R\aremoved\x12\x1d\n" +
+	"\n" +
+	"moved_pods\x18\x03 \x01(\x04R\tmovedPods\x12\x14\n" +
+	"\x05nodes\x18\x04 \x01(\x04R\x05nodes\x12&\n" +
+	"\x0ffreed_cpu_milli\x18\x05 \x01(\x03R\rfreedCpuMilli\x12)\n" +
+	"\x0esaved_per_hour\x18\x06 \x01(\x01H\x00R\fsavedPerHour\x88\x01\x01\x12,\n" +
+	"\x04kept\x18\a \x03(\v2\x18.ebb.v1alpha1.KeptReasonR\x04keptB\x11\n" +
 	"\x0f_saved_per_hour\"\xc4\x02\n" +
 	"\rSearchFigures\x12,\n" +
 	"\x12first_plan_removed\x18\x01 \x01(\x04R\x10firstPlanRemoved\x12\x1e\n" +
@@ -9804,14 +10136,15 @@ const file_planner_proto_rawDesc = "" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x14\n" +
 	"\x05tally\x18\x02 \x01(\tR\x05tally\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x12\n" +
-	"\x04fits\x18\x04 \x01(\bR\x04fits\"\x87\x02\n" +
+	"\x04fits\x18\x04 \x01(\bR\x04fits\"\xa4\x02\n" +
 	"\bRemedies\x12\x18\n" +
 	"\aremoved\x18\x01 \x01(\x04R\aremoved\x121\n" +
 	"\x05helps\x18\x02 \x03(\v2\x1b.ebb.v1alpha1.Remedies.HelpR\x05helps\x126\n" +
-	"\ain_vain\x18\x03 \x03(\v2\x1d.ebb.v1alpha1.Remedies.InVainR\x06inVain\x1a4\n" +
+	"\ain_vain\x18\x03 \x03(\v2\x1d.ebb.v1alpha1.Remedies.InVainR\x06inVain\x1aQ\n" +
 	"\x04Help\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x18\n" +
-	"\aremoved\x18\x02 \x01(\x04R\aremoved\x1a@\n" +
+	"\aremoved\x18\x02 \x01(\x04R\aremoved\x12\x1b\n" +
+	"\bcommands\x18\xac\x02 \x03(\tR\bcommands\x1a@\n" +
 	"\x06InVain\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\"\n" +
 	"\rstill_kept_by\x18\x02 \x01(\tR\vstillKeptBy\"\xd7\x01\n" +
@@ -9869,7 +10202,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 106)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 109)
 var file_planner_proto_goTypes = []any{
 	(Form)(0),                         // 0: ebb.v1alpha1.Form
 	(PodOrder)(0),                     // 1: ebb.v1alpha1.PodOrder
@@ -9899,99 +10232,102 @@ var file_planner_proto_goTypes = []any{
 	(*SyncReply)(nil),                 // 25: ebb.v1alpha1.SyncReply
 	(*Warning)(nil),                   // 26: ebb.v1alpha1.Warning
 	(*PlanInput)(nil),                 // 27: ebb.v1alpha1.PlanInput
-	(*Stable)(nil),                    // 28: ebb.v1alpha1.Stable
-	(*Trials)(nil),                    // 29: ebb.v1alpha1.Trials
-	(*Search)(nil),                    // 30: ebb.v1alpha1.Search
-	(*PlanCall)(nil),                  // 31: ebb.v1alpha1.PlanCall
-	(*PlanReply)(nil),                 // 32: ebb.v1alpha1.PlanReply
-	(*StableFigures)(nil),             // 33: ebb.v1alpha1.StableFigures
-	(*StableChange)(nil),              // 34: ebb.v1alpha1.StableChange
-	(*ExplainCall)(nil),               // 35: ebb.v1alpha1.ExplainCall
-	(*ExplainReply)(nil),              // 36: ebb.v1alpha1.ExplainReply
-	(*BlockersCall)(nil),              // 37: ebb.v1alpha1.BlockersCall
-	(*BlockersReply)(nil),             // 38: ebb.v1alpha1.BlockersReply
-	(*BlockerSet)(nil),                // 39: ebb.v1alpha1.BlockerSet
-	(*Blocker)(nil),                   // 40: ebb.v1alpha1.Blocker
-	(*FrontierCall)(nil),              // 41: ebb.v1alpha1.FrontierCall
-	(*FrontierReply)(nil),             // 42: ebb.v1alpha1.FrontierReply
-	(*FrontierPoint)(nil),             // 43: ebb.v1alpha1.FrontierPoint
-	(*WhatIfCall)(nil),                // 44: ebb.v1alpha1.WhatIfCall
-	(*WhatIfReply)(nil),               // 45: ebb.v1alpha1.WhatIfReply
-	(*PlanDifferences)(nil),           // 46: ebb.v1alpha1.PlanDifferences
-	(*PassGroups)(nil),                // 47: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),                 // 48: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),                 // 49: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                  // 50: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                   // 51: ebb.v1alpha1.PodName
-	(*Removal)(nil),                   // 52: ebb.v1alpha1.Removal
-	(*Move)(nil),                      // 53: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                  // 54: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                   // 55: ebb.v1alpha1.NodeUse
-	(*PassTable)(nil),                 // 56: ebb.v1alpha1.PassTable
-	(*FilterCall)(nil),                // 57: ebb.v1alpha1.FilterCall
-	(*FilterReply)(nil),               // 58: ebb.v1alpha1.FilterReply
-	(*WatchPlansCall)(nil),            // 59: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),                // 60: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),                 // 61: ebb.v1alpha1.RoundCall
-	(*Sizing)(nil),                    // 62: ebb.v1alpha1.Sizing
-	(*PoolMemory)(nil),                // 63: ebb.v1alpha1.PoolMemory
-	(*QueuedNode)(nil),                // 64: ebb.v1alpha1.QueuedNode
-	(*SizingCall)(nil),                // 65: ebb.v1alpha1.SizingCall
-	(*SizingReply)(nil),               // 66: ebb.v1alpha1.SizingReply
-	(*UnremovableNodes)(nil),          // 67: ebb.v1alpha1.UnremovableNodes
-	(*RoundReply)(nil),                // 68: ebb.v1alpha1.RoundReply
-	(*OrderedDeletion)(nil),           // 69: ebb.v1alpha1.OrderedDeletion
-	(*ActuationReport)(nil),           // 70: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),       // 71: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),             // 72: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),             // 73: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),                // 74: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                   // 75: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),                 // 76: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),         // 77: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),            // 78: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),                // 79: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),               // 80: ebb.v1alpha1.ExportReply
-	(*PlanTables)(nil),                // 81: ebb.v1alpha1.PlanTables
-	(*SearchFigures)(nil),             // 82: ebb.v1alpha1.SearchFigures
-	(*BoundFigures)(nil),              // 83: ebb.v1alpha1.BoundFigures
-	(*TrialFigures)(nil),              // 84: ebb.v1alpha1.TrialFigures
-	(*NodeWords)(nil),                 // 85: ebb.v1alpha1.NodeWords
-	(*NodeAmounts)(nil),               // 86: ebb.v1alpha1.NodeAmounts
-	(*GpuDevices)(nil),                // 87: ebb.v1alpha1.GpuDevices
-	(*TableNode)(nil),                 // 88: ebb.v1alpha1.TableNode
-	(*Destination)(nil),               // 89: ebb.v1alpha1.Destination
-	(*FreedShare)(nil),                // 90: ebb.v1alpha1.FreedShare
-	(*KeptReason)(nil),                // 91: ebb.v1alpha1.KeptReason
-	(*Keeper)(nil),                    // 92: ebb.v1alpha1.Keeper
-	(*NodeExplanation)(nil),           // 93: ebb.v1alpha1.NodeExplanation
-	(*PodPlace)(nil),                  // 94: ebb.v1alpha1.PodPlace
-	(*ExplainedPod)(nil),              // 95: ebb.v1alpha1.ExplainedPod
-	(*SpentBudget)(nil),               // 96: ebb.v1alpha1.SpentBudget
-	(*TriedPod)(nil),                  // 97: ebb.v1alpha1.TriedPod
-	(*Remedies)(nil),                  // 98: ebb.v1alpha1.Remedies
-	(*PodVerdicts)(nil),               // 99: ebb.v1alpha1.PodVerdicts
-	nil,                               // 100: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*PlanDifferences_Side)(nil),      // 101: ebb.v1alpha1.PlanDifferences.Side
-	(*PlanDifferences_Node)(nil),      // 102: ebb.v1alpha1.PlanDifferences.Node
-	(*UnremovableNodes_OfReason)(nil), // 103: ebb.v1alpha1.UnremovableNodes.OfReason
-	(*UnregisteredNodes_Group)(nil),   // 104: ebb.v1alpha1.UnregisteredNodes.Group
-	(*TrialFigures_Order)(nil),        // 105: ebb.v1alpha1.TrialFigures.Order
-	(*KeptReason_Finer)(nil),          // 106: ebb.v1alpha1.KeptReason.Finer
-	(*SpentBudget_Node)(nil),          // 107: ebb.v1alpha1.SpentBudget.Node
-	(*Remedies_Help)(nil),             // 108: ebb.v1alpha1.Remedies.Help
-	(*Remedies_InVain)(nil),           // 109: ebb.v1alpha1.Remedies.InVain
-	(*PodVerdicts_Verdict)(nil),       // 110: ebb.v1alpha1.PodVerdicts.Verdict
-	(*structpb.Struct)(nil),           // 111: google.protobuf.Struct
+	(*WaveSettings)(nil),              // 28: ebb.v1alpha1.WaveSettings
+	(*Stable)(nil),                    // 29: ebb.v1alpha1.Stable
+	(*Trials)(nil),                    // 30: ebb.v1alpha1.Trials
+	(*Search)(nil),                    // 31: ebb.v1alpha1.Search
+	(*PlanCall)(nil),                  // 32: ebb.v1alpha1.PlanCall
+	(*PlanReply)(nil),                 // 33: ebb.v1alpha1.PlanReply
+	(*StableFigures)(nil),             // 34: ebb.v1alpha1.StableFigures
+	(*StableChange)(nil),              // 35: ebb.v1alpha1.StableChange
+	(*ExplainCall)(nil),               // 36: ebb.v1alpha1.ExplainCall
+	(*ExplainReply)(nil),              // 37: ebb.v1alpha1.ExplainReply
+	(*BlockersCall)(nil),              // 38: ebb.v1alpha1.BlockersCall
+	(*BlockersReply)(nil),             // 39: ebb.v1alpha1.BlockersReply
+	(*BlockerSet)(nil),                // 40: ebb.v1alpha1.BlockerSet
+	(*Blocker)(nil),                   // 41: ebb.v1alpha1.Blocker
+	(*FrontierCall)(nil),              // 42: ebb.v1alpha1.FrontierCall
+	(*FrontierReply)(nil),             // 43: ebb.v1alpha1.FrontierReply
+	(*FrontierPoint)(nil),             // 44: ebb.v1alpha1.FrontierPoint
+	(*WhatIfCall)(nil),                // 45: ebb.v1alpha1.WhatIfCall
+	(*WhatIfReply)(nil),               // 46: ebb.v1alpha1.WhatIfReply
+	(*PlanDifferences)(nil),           // 47: ebb.v1alpha1.PlanDifferences
+	(*PassGroups)(nil),                // 48: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),                 // 49: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),                 // 50: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                  // 51: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                   // 52: ebb.v1alpha1.PodName
+	(*Removal)(nil),                   // 53: ebb.v1alpha1.Removal
+	(*Move)(nil),                      // 54: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                  // 55: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                   // 56: ebb.v1alpha1.NodeUse
+	(*PassTable)(nil),                 // 57: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),                // 58: ebb.v1alpha1.FilterCall
+	(*FilterReply)(nil),               // 59: ebb.v1alpha1.FilterReply
+	(*WatchPlansCall)(nil),            // 60: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),                // 61: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),                 // 62: ebb.v1alpha1.RoundCall
+	(*Sizing)(nil),                    // 63: ebb.v1alpha1.Sizing
+	(*PoolMemory)(nil),                // 64: ebb.v1alpha1.PoolMemory
+	(*QueuedNode)(nil),                // 65: ebb.v1alpha1.QueuedNode
+	(*SizingCall)(nil),                // 66: ebb.v1alpha1.SizingCall
+	(*SizingReply)(nil),               // 67: ebb.v1alpha1.SizingReply
+	(*UnremovableNodes)(nil),          // 68: ebb.v1alpha1.UnremovableNodes
+	(*RoundReply)(nil),                // 69: ebb.v1alpha1.RoundReply
+	(*OrderedDeletion)(nil),           // 70: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),           // 71: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),       // 72: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),             // 73: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),             // 74: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),                // 75: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                   // 76: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),                 // 77: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),         // 78: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),            // 79: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),                // 80: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),               // 81: ebb.v1alpha1.ExportReply
+	(*PlanTables)(nil),                // 82: ebb.v1alpha1.PlanTables
+	(*WaveFigures)(nil),               // 83: ebb.v1alpha1.WaveFigures
+	(*SearchFigures)(nil),             // 84: ebb.v1alpha1.SearchFigures
+	(*BoundFigures)(nil),              // 85: ebb.v1alpha1.BoundFigures
+	(*TrialFigures)(nil),              // 86: ebb.v1alpha1.TrialFigures
+	(*NodeWords)(nil),                 // 87: ebb.v1alpha1.NodeWords
+	(*NodeAmounts)(nil),               // 88: ebb.v1alpha1.NodeAmounts
+	(*GpuDevices)(nil),                // 89: ebb.v1alpha1.GpuDevices
+	(*TableNode)(nil),                 // 90: ebb.v1alpha1.TableNode
+	(*Destination)(nil),               // 91: ebb.v1alpha1.Destination
+	(*FreedShare)(nil),                // 92: ebb.v1alpha1.FreedShare
+	(*KeptReason)(nil),                // 93: ebb.v1alpha1.KeptReason
+	(*Keeper)(nil),                    // 94: ebb.v1alpha1.Keeper
+	(*NodeExplanation)(nil),           // 95: ebb.v1alpha1.NodeExplanation
+	(*PodPlace)(nil),                  // 96: ebb.v1alpha1.PodPlace
+	(*ExplainedPod)(nil),              // 97: ebb.v1alpha1.ExplainedPod
+	(*SpentBudget)(nil),               // 98: ebb.v1alpha1.SpentBudget
+	(*TriedPod)(nil),                  // 99: ebb.v1alpha1.TriedPod
+	(*Remedies)(nil),                  // 100: ebb.v1alpha1.Remedies
+	(*PodVerdicts)(nil),               // 101: ebb.v1alpha1.PodVerdicts
+	nil,                               // 102: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*PlanDifferences_Side)(nil),      // 103: ebb.v1alpha1.PlanDifferences.Side
+	(*PlanDifferences_Node)(nil),      // 104: ebb.v1alpha1.PlanDifferences.Node
+	(*UnremovableNodes_OfReason)(nil), // 105: ebb.v1alpha1.UnremovableNodes.OfReason
+	(*UnregisteredNodes_Group)(nil),   // 106: ebb.v1alpha1.UnregisteredNodes.Group
+	(*WaveFigures_Wave)(nil),          // 107: ebb.v1alpha1.WaveFigures.Wave
+	(*TrialFigures_Order)(nil),        // 108: ebb.v1alpha1.TrialFigures.Order
+	(*KeptReason_Finer)(nil),          // 109: ebb.v1alpha1.KeptReason.Finer
+	(*SpentBudget_Node)(nil),          // 110: ebb.v1alpha1.SpentBudget.Node
+	(*Remedies_Help)(nil),             // 111: ebb.v1alpha1.Remedies.Help
+	(*Remedies_InVain)(nil),           // 112: ebb.v1alpha1.Remedies.InVain
+	(*PodVerdicts_Verdict)(nil),       // 113: ebb.v1alpha1.PodVerdicts.Verdict
+	(*structpb.Struct)(nil),           // 114: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	111, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	114, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	8,   // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	7,   // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	14,  // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	100, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	102, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	2,   // 5: ebb.v1alpha1.SessionStatus.fill:type_name -> ebb.v1alpha1.SessionStatus.Fill
-	67,  // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	68,  // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
 	16,  // 7: ebb.v1alpha1.Freshness.broken_watches:type_name -> ebb.v1alpha1.BrokenWatch
 	16,  // 8: ebb.v1alpha1.BrokenWatches.watches:type_name -> ebb.v1alpha1.BrokenWatch
 	7,   // 9: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
@@ -10001,163 +10337,168 @@ var file_planner_proto_depIdxs = []int32{
 	17,  // 13: ebb.v1alpha1.SyncRequest.broken_watches:type_name -> ebb.v1alpha1.BrokenWatches
 	7,   // 14: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
 	26,  // 15: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
-	30,  // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
-	76,  // 17: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
-	76,  // 18: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
-	47,  // 19: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
+	31,  // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
+	77,  // 17: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
+	77,  // 18: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
+	48,  // 19: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
 	1,   // 20: ebb.v1alpha1.PlanInput.pod_order:type_name -> ebb.v1alpha1.PodOrder
-	29,  // 21: ebb.v1alpha1.PlanInput.trials:type_name -> ebb.v1alpha1.Trials
-	28,  // 22: ebb.v1alpha1.PlanInput.stable:type_name -> ebb.v1alpha1.Stable
-	3,   // 23: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
-	27,  // 24: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 25: ebb.v1alpha1.PlanCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 26: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	50,  // 27: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	15,  // 28: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	26,  // 29: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
-	81,  // 30: ebb.v1alpha1.PlanReply.tables:type_name -> ebb.v1alpha1.PlanTables
-	33,  // 31: ebb.v1alpha1.PlanReply.stable:type_name -> ebb.v1alpha1.StableFigures
-	34,  // 32: ebb.v1alpha1.StableFigures.changes:type_name -> ebb.v1alpha1.StableChange
-	51,  // 33: ebb.v1alpha1.StableChange.pod:type_name -> ebb.v1alpha1.PodName
-	27,  // 34: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 35: ebb.v1alpha1.ExplainCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 36: ebb.v1alpha1.ExplainReply.warnings:type_name -> ebb.v1alpha1.Warning
-	93,  // 37: ebb.v1alpha1.ExplainReply.nodes:type_name -> ebb.v1alpha1.NodeExplanation
-	15,  // 38: ebb.v1alpha1.ExplainReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 39: ebb.v1alpha1.BlockersCall.input:type_name -> ebb.v1alpha1.PlanInput
-	40,  // 40: ebb.v1alpha1.BlockersReply.blockers:type_name -> ebb.v1alpha1.Blocker
-	26,  // 41: ebb.v1alpha1.BlockersReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 42: ebb.v1alpha1.BlockersReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	39,  // 43: ebb.v1alpha1.BlockersReply.sets:type_name -> ebb.v1alpha1.BlockerSet
-	27,  // 44: ebb.v1alpha1.FrontierCall.input:type_name -> ebb.v1alpha1.PlanInput
-	43,  // 45: ebb.v1alpha1.FrontierReply.points:type_name -> ebb.v1alpha1.FrontierPoint
-	26,  // 46: ebb.v1alpha1.FrontierReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 47: ebb.v1alpha1.FrontierReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 48: ebb.v1alpha1.WhatIfCall.input:type_name -> ebb.v1alpha1.PlanInput
-	27,  // 49: ebb.v1alpha1.WhatIfCall.then:type_name -> ebb.v1alpha1.PlanInput
-	46,  // 50: ebb.v1alpha1.WhatIfReply.differences:type_name -> ebb.v1alpha1.PlanDifferences
-	26,  // 51: ebb.v1alpha1.WhatIfReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 52: ebb.v1alpha1.WhatIfReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	101, // 53: ebb.v1alpha1.PlanDifferences.before:type_name -> ebb.v1alpha1.PlanDifferences.Side
-	101, // 54: ebb.v1alpha1.PlanDifferences.after:type_name -> ebb.v1alpha1.PlanDifferences.Side
-	102, // 55: ebb.v1alpha1.PlanDifferences.no_more:type_name -> ebb.v1alpha1.PlanDifferences.Node
-	102, // 56: ebb.v1alpha1.PlanDifferences.now_too:type_name -> ebb.v1alpha1.PlanDifferences.Node
-	48,  // 57: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	50,  // 58: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	15,  // 59: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	52,  // 60: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	54,  // 61: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	55,  // 62: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	53,  // 63: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	51,  // 64: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	51,  // 65: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	51,  // 66: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	51,  // 67: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	0,   // 68: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 69: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
-	99,  // 70: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
-	15,  // 71: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 72: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	15,  // 73: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
-	33,  // 74: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
-	27,  // 75: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 76: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
-	62,  // 77: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	63,  // 78: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	64,  // 79: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	62,  // 80: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	103, // 81: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
-	26,  // 82: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	69,  // 83: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	67,  // 84: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
-	15,  // 85: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	53,  // 86: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	72,  // 87: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	73,  // 88: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	74,  // 89: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	75,  // 90: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	76,  // 91: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	77,  // 92: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	71,  // 93: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	72,  // 94: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	104, // 95: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	15,  // 96: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	82,  // 97: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
-	83,  // 98: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
-	84,  // 99: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
-	85,  // 100: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
-	88,  // 101: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
-	88,  // 102: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
-	86,  // 103: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	90,  // 104: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
-	90,  // 105: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
-	90,  // 106: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
-	91,  // 107: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
-	92,  // 108: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
-	105, // 109: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	105, // 110: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	86,  // 111: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
-	55,  // 112: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
-	87,  // 113: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	89,  // 114: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
-	86,  // 115: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	106, // 116: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
-	55,  // 117: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
-	55,  // 118: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
-	87,  // 119: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	94,  // 120: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
-	95,  // 121: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
-	96,  // 122: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
-	97,  // 123: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
-	98,  // 124: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
-	4,   // 125: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
-	107, // 126: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
-	108, // 127: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
-	109, // 128: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
-	110, // 129: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
-	5,   // 130: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	12,  // 131: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	9,   // 132: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	10,  // 133: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	18,  // 134: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	22,  // 135: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	24,  // 136: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	31,  // 137: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	35,  // 138: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	37,  // 139: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
-	41,  // 140: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
-	44,  // 141: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
-	27,  // 142: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
-	57,  // 143: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	59,  // 144: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	61,  // 145: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	70,  // 146: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	65,  // 147: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	79,  // 148: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	6,   // 149: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	13,  // 150: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	14,  // 151: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	11,  // 152: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	19,  // 153: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	23,  // 154: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	25,  // 155: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	32,  // 156: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	36,  // 157: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
-	38,  // 158: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
-	42,  // 159: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
-	45,  // 160: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
-	49,  // 161: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	58,  // 162: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
-	60,  // 163: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	68,  // 164: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	78,  // 165: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	66,  // 166: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	80,  // 167: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	149, // [149:168] is the sub-list for method output_type
-	130, // [130:149] is the sub-list for method input_type
-	130, // [130:130] is the sub-list for extension type_name
-	130, // [130:130] is the sub-list for extension extendee
-	0,   // [0:130] is the sub-list for field type_name
+	30,  // 21: ebb.v1alpha1.PlanInput.trials:type_name -> ebb.v1alpha1.Trials
+	29,  // 22: ebb.v1alpha1.PlanInput.stable:type_name -> ebb.v1alpha1.Stable
+	28,  // 23: ebb.v1alpha1.PlanInput.waves:type_name -> ebb.v1alpha1.WaveSettings
+	3,   // 24: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
+	27,  // 25: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 26: ebb.v1alpha1.PlanCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 27: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
+	51,  // 28: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	15,  // 29: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	26,  // 30: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
+	82,  // 31: ebb.v1alpha1.PlanReply.tables:type_name -> ebb.v1alpha1.PlanTables
+	34,  // 32: ebb.v1alpha1.PlanReply.stable:type_name -> ebb.v1alpha1.StableFigures
+	35,  // 33: ebb.v1alpha1.StableFigures.changes:type_name -> ebb.v1alpha1.StableChange
+	52,  // 34: ebb.v1alpha1.StableChange.pod:type_name -> ebb.v1alpha1.PodName
+	27,  // 35: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 36: ebb.v1alpha1.ExplainCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 37: ebb.v1alpha1.ExplainReply.warnings:type_name -> ebb.v1alpha1.Warning
+	95,  // 38: ebb.v1alpha1.ExplainReply.nodes:type_name -> ebb.v1alpha1.NodeExplanation
+	15,  // 39: ebb.v1alpha1.ExplainReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 40: ebb.v1alpha1.BlockersCall.input:type_name -> ebb.v1alpha1.PlanInput
+	41,  // 41: ebb.v1alpha1.BlockersReply.blockers:type_name -> ebb.v1alpha1.Blocker
+	26,  // 42: ebb.v1alpha1.BlockersReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 43: ebb.v1alpha1.BlockersReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	40,  // 44: ebb.v1alpha1.BlockersReply.sets:type_name -> ebb.v1alpha1.BlockerSet
+	27,  // 45: ebb.v1alpha1.FrontierCall.input:type_name -> ebb.v1alpha1.PlanInput
+	44,  // 46: ebb.v1alpha1.FrontierReply.points:type_name -> ebb.v1alpha1.FrontierPoint
+	26,  // 47: ebb.v1alpha1.FrontierReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 48: ebb.v1alpha1.FrontierReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 49: ebb.v1alpha1.WhatIfCall.input:type_name -> ebb.v1alpha1.PlanInput
+	27,  // 50: ebb.v1alpha1.WhatIfCall.then:type_name -> ebb.v1alpha1.PlanInput
+	47,  // 51: ebb.v1alpha1.WhatIfReply.differences:type_name -> ebb.v1alpha1.PlanDifferences
+	26,  // 52: ebb.v1alpha1.WhatIfReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 53: ebb.v1alpha1.WhatIfReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	103, // 54: ebb.v1alpha1.PlanDifferences.before:type_name -> ebb.v1alpha1.PlanDifferences.Side
+	103, // 55: ebb.v1alpha1.PlanDifferences.after:type_name -> ebb.v1alpha1.PlanDifferences.Side
+	104, // 56: ebb.v1alpha1.PlanDifferences.no_more:type_name -> ebb.v1alpha1.PlanDifferences.Node
+	104, // 57: ebb.v1alpha1.PlanDifferences.now_too:type_name -> ebb.v1alpha1.PlanDifferences.Node
+	49,  // 58: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	51,  // 59: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	15,  // 60: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	53,  // 61: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	55,  // 62: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	56,  // 63: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	54,  // 64: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	52,  // 65: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	52,  // 66: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	52,  // 67: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	52,  // 68: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	0,   // 69: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 70: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
+	101, // 71: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
+	15,  // 72: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 73: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	15,  // 74: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
+	34,  // 75: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
+	27,  // 76: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 77: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
+	63,  // 78: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	64,  // 79: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	65,  // 80: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	63,  // 81: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	105, // 82: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
+	26,  // 83: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	70,  // 84: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	68,  // 85: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	15,  // 86: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	54,  // 87: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	73,  // 88: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	74,  // 89: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	75,  // 90: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	76,  // 91: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	77,  // 92: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	78,  // 93: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	72,  // 94: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	73,  // 95: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	106, // 96: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	15,  // 97: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	84,  // 98: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
+	85,  // 99: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
+	86,  // 100: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
+	87,  // 101: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
+	90,  // 102: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
+	90,  // 103: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
+	88,  // 104: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	92,  // 105: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
+	92,  // 106: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
+	92,  // 107: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
+	93,  // 108: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
+	94,  // 109: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
+	83,  // 110: ebb.v1alpha1.PlanTables.waves:type_name -> ebb.v1alpha1.WaveFigures
+	107, // 111: ebb.v1alpha1.WaveFigures.waves:type_name -> ebb.v1alpha1.WaveFigures.Wave
+	93,  // 112: ebb.v1alpha1.WaveFigures.kept:type_name -> ebb.v1alpha1.KeptReason
+	108, // 113: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	108, // 114: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	88,  // 115: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
+	56,  // 116: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
+	89,  // 117: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	91,  // 118: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
+	88,  // 119: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	109, // 120: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
+	56,  // 121: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
+	56,  // 122: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
+	89,  // 123: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	96,  // 124: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
+	97,  // 125: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
+	98,  // 126: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
+	99,  // 127: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
+	100, // 128: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
+	4,   // 129: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
+	110, // 130: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
+	111, // 131: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
+	112, // 132: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
+	113, // 133: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
+	93,  // 134: ebb.v1alpha1.WaveFigures.Wave.kept:type_name -> ebb.v1alpha1.KeptReason
+	5,   // 135: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	12,  // 136: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	9,   // 137: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	10,  // 138: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	18,  // 139: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	22,  // 140: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	24,  // 141: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	32,  // 142: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	36,  // 143: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	38,  // 144: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
+	42,  // 145: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
+	45,  // 146: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
+	27,  // 147: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
+	58,  // 148: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	60,  // 149: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	62,  // 150: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	71,  // 151: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	66,  // 152: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	80,  // 153: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	6,   // 154: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	13,  // 155: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	14,  // 156: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	11,  // 157: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	19,  // 158: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	23,  // 159: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	25,  // 160: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	33,  // 161: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	37,  // 162: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
+	39,  // 163: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
+	43,  // 164: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
+	46,  // 165: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
+	50,  // 166: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	59,  // 167: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
+	61,  // 168: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	69,  // 169: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	79,  // 170: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	67,  // 171: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	81,  // 172: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	154, // [154:173] is the sub-list for method output_type
+	135, // [135:154] is the sub-list for method input_type
+	135, // [135:135] is the sub-list for extension type_name
+	135, // [135:135] is the sub-list for extension extendee
+	0,   // [0:135] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -10180,33 +10521,35 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[24].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[25].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[28].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[32].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[27].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[29].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[33].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[34].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[35].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[37].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[39].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[52].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[56].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[65].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[68].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[36].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[38].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[40].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[44].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[53].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[57].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[66].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[69].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[70].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[76].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[71].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[77].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[78].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[83].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[79].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[80].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[85].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[96].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[87].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[98].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[102].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   106,
+			NumMessages:   109,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -219,6 +219,9 @@ func TestADeletionGoesThroughItsPhasesAndEndsOk(t *testing.T) {
 	p.must(p.drain("a"))
 	p.must(p.drain("a"))
 	p.reaches("a", wire.DeletionPhase_DRAINED)
+	if totals := p.Totals(); totals.Phases["drained"].Nodes != 1 || totals.Phases["draining"].Nodes != 0 || totals.EvictionsAccepted != 1 || totals.Ok != 0 {
+		t.Errorf("%+v", totals)
+	}
 	evictions := p.status().RecentEvictions
 	if len(evictions) != 1 || evictions[0].Name != "web-1" || !strings.HasPrefix(string(evictions[0].Object), `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-1"`) || evictions[0].At == 0 {
 		t.Errorf("evictions: %v", evictions)
@@ -229,6 +232,9 @@ func TestADeletionGoesThroughItsPhasesAndEndsOk(t *testing.T) {
 	fakecluster.Eventually(t, "a result", func() bool { return p.result("a") != nil })
 	if result := p.result("a"); !result.Ok || result.Group != "g" || p.phase("a") != 0 {
 		t.Errorf("%v", result)
+	}
+	if totals := p.Totals(); totals.Ok != 1 || totals.Failed != 0 || totals.Phases["drained"].Nodes != 0 {
+		t.Errorf("%+v", totals)
 	}
 	_, err := p.Acknowledge(t.Context(), &wire.AcknowledgeRequest{Ids: []string{p.result("a").Id}})
 	p.must(err)
@@ -309,6 +315,9 @@ func TestACallOfTheSameKeyIsCarriedOutOnce(t *testing.T) {
 	checkClean(t, c, "a")
 	if result := p.result("a"); result == nil || result.Ok || result.Why != "a test" {
 		t.Errorf("%v", result)
+	}
+	if totals := p.Totals(); totals.Ok != 0 || totals.Failed != 1 {
+		t.Errorf("%+v", totals)
 	}
 }
 

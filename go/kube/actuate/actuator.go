@@ -119,6 +119,7 @@ type Actuator struct {
 	batches   map[string]*batch
 	results   []*wire.DeletionResult
 	ended     int
+	totals    Totals // Without Phases.
 	evicted   []evicted
 	evicting  map[string]int // Eviction requests without a reply yet, by namespace.
 	keys      keys
@@ -201,6 +202,38 @@ func (a *Actuator) Running() int {
 	return len(a.running)
 }
 
+// Totals are what this process has done, and the deletions under way.
+type Totals struct {
+	Ok, Failed                          int // Deletions that ended.
+	EvictionsAccepted, EvictionsRefused int // Requests; a request that is retried counts each time.
+	Phases                              map[string]InPhase
+}
+
+// InPhase are the deletions in a phase.
+type InPhase struct {
+	Nodes   int
+	Longest time.Duration // Since this process entered the phase, of the deletion that has been longest in it.
+}
+
+// Totals returns the figures of this moment. Every phase is in Phases.
+func (a *Actuator) Totals() Totals {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	totals := a.totals
+	totals.Phases = map[string]InPhase{}
+	for _, name := range phaseNames {
+		totals.Phases[name] = InPhase{}
+	}
+	for _, d := range a.running {
+		name := phaseNames[d.phase]
+		phase := totals.Phases[name]
+		phase.Nodes++
+		phase.Longest = max(phase.Longest, time.Since(d.entered))
+		totals.Phases[name] = phase
+	}
+	return totals
+}
+
 func (a *Actuator) now() int64 { return a.o.Now().Unix() }
 
 func (a *Actuator) enter(d *deletion, phase wire.DeletionPhase, why string) {
@@ -258,6 +291,11 @@ func (a *Actuator) end(d *deletion, ok bool, why string) {
 	a.leaveBatch(d)
 	d.cancel(errEnded)
 	a.ended++
+	if ok {
+		a.totals.Ok++
+	} else {
+		a.totals.Failed++
+	}
 	a.results = append(a.results, &wire.DeletionResult{
 		Id: fmt.Sprintf("%s-%d", a.process, a.ended), Node: d.node, Group: d.group, Ok: ok, At: a.now(), Why: why,
 	})
@@ -349,6 +387,11 @@ func (a *Actuator) beginEviction(pod *corev1.Pod) func(taken bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.evicting[pod.Namespace]--
+		if taken {
+			a.totals.EvictionsAccepted++
+		} else {
+			a.totals.EvictionsRefused++
+		}
 	}
 }
 

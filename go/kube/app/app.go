@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,7 @@ import (
 	"ebb/go/kube/feed"
 	"ebb/go/kube/groups"
 	"ebb/go/kube/lease"
+	"ebb/go/kube/metrics"
 	"ebb/go/kube/provider"
 	"ebb/go/kube/serve"
 	"ebb/go/kube/status"
@@ -73,6 +75,8 @@ type Options struct {
 	// StatusConfigMap is the name of the status ConfigMap. "": it is not written.
 	StatusConfigMap string
 	StatusEvery     time.Duration
+	// MetricsAddress is where metrics are served over HTTP, as HOST:PORT. "": nowhere.
+	MetricsAddress string
 
 	Version string
 	Now     func() time.Time
@@ -113,6 +117,9 @@ type replica struct {
 	server  *serve.Server
 	events  record.EventRecorder
 	daemon  *daemon.Client // Nil: no daemon is fed.
+	// The actuator of the active replica, or of the last time that this one was active.
+	actuator atomic.Pointer[actuate.Actuator]
+	active   atomic.Bool
 	// Returns the settings that the session should have. Nil: the session keeps its settings.
 	settingsNow func(context.Context) (*plannerpb.Settings, error)
 }
@@ -148,6 +155,7 @@ func (r *replica) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var parts []func(context.Context) error
+	var sources metrics.Sources
 	if r.Server != "" {
 		feeder, client, err := r.newFeeder()
 		if err != nil {
@@ -155,6 +163,7 @@ func (r *replica) run(ctx context.Context) error {
 		}
 		defer client.Close()
 		r.daemon = client
+		sources.Feed = feeder.Progress
 		parts = append(parts, feeder.Run)
 		if r.settingsNow != nil {
 			parts = append(parts, func(ctx context.Context) error { return r.refreshSettings(ctx, client) })
@@ -170,8 +179,12 @@ func (r *replica) run(ctx context.Context) error {
 			defer context.AfterFunc(ctx, server.Stop)()
 			return server.Serve()
 		}, r.act)
+		sources.Deletions = r.deletions
 		stop := r.startEvents()
 		defer stop()
+	}
+	if r.MetricsAddress != "" {
+		parts = append(parts, func(ctx context.Context) error { return metrics.Serve(ctx, r.MetricsAddress, sources) })
 	}
 	r.factory.Start(ctx.Done())
 	defer r.factory.Shutdown()
@@ -268,6 +281,14 @@ func (r *replica) startEvents() func() {
 	return broadcaster.Shutdown
 }
 
+// deletions returns the figures of the actuator, and whether this replica is the active one.
+func (r *replica) deletions() (actuate.Totals, bool) {
+	if actuator := r.actuator.Load(); actuator != nil {
+		return actuator.Totals(), r.active.Load()
+	}
+	return actuate.Totals{}, false
+}
+
 // act serves the actuator while this replica is the active one.
 func (r *replica) act(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), r.nodes.HasSynced, r.factory.Core().V1().Pods().Informer().HasSynced) {
@@ -312,6 +333,9 @@ func (r *replica) lead(ctx context.Context) error {
 	}
 	r.server.Activate(actuator)
 	defer r.server.Deactivate()
+	r.actuator.Store(actuator)
+	r.active.Store(true)
+	defer r.active.Store(false)
 	<-ctx.Done()
 	return context.Cause(ctx)
 }

@@ -68,7 +68,7 @@ func TestAReplicaServesAndCleansUp(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(t.Context())
 	o := options(t, c)
-	o.Log = t.Logf
+	o.Log, o.MetricsAddress = t.Logf, "127.0.0.1:0"
 	ended := make(chan error, 1)
 	go func() { ended <- app.Run(ctx, o) }()
 	connection, err := grpc.NewClient("unix:"+o.Listen, grpc.WithTransportCredentials(insecure.NewCredentials()))

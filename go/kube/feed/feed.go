@@ -94,6 +94,7 @@ type Progress struct {
 	Waiting int
 	// Connected: there is a stream, and its resync was acknowledged.
 	Connected bool
+	Broken    int // Kinds whose watch is broken, or that cannot be listed.
 }
 
 // Feeder sends changes. See the package comment.
@@ -298,6 +299,7 @@ func (f *Feeder) Progress() Progress {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.progress
+	p.Broken = len(f.broken) + len(f.unknown)
 	p.Waiting = len(f.pending) + f.inFlight
 	if f.resync {
 		p.Waiting++

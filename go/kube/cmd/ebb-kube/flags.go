@@ -83,6 +83,7 @@ func (f *flags) defineGeneral(set *flag.FlagSet) {
 	set.DurationVar(&f.app.LeaseTimes.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "time between attempts to acquire or renew the lease")
 	set.BoolVar(&f.writeStatus, "write-status-configmap", true, "write the autoscaler's status ConfigMap")
 	set.StringVar(&f.app.StatusConfigMap, "status-config-map-name", "cluster-autoscaler-status", "its `NAME`; another one where the autoscaler runs beside")
+	set.StringVar(&f.app.MetricsAddress, "metrics-address", "", "serve metrics over HTTP at `HOST:PORT`, for everybody who can reach it: use 127.0.0.1:8087 or the like")
 	set.DurationVar(&f.actuate.AbandonedAfter, "abandoned-after", 10*time.Minute, "roll back deletions that wait for an order when no client has called for so long")
 }
 
