@@ -6703,8 +6703,10 @@ type PlanTables struct {
 	Totals         []string      `protobuf:"bytes,27,rep,name=totals,proto3" json:"totals,omitempty"` // The whole cluster before and after the plan, a line each.
 	Checks         []string      `protobuf:"bytes,28,rep,name=checks,proto3" json:"checks,omitempty"` // What to check before the plan is carried out.
 	Prices         string        `protobuf:"bytes,29,opt,name=prices,proto3" json:"prices,omitempty"` // Sentences about where the prices come from; may be empty.
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Sentences about gangs, CapacityBuffers, headroom, and pods that a VerticalPodAutoscaler changes.
+	Room          []string `protobuf:"bytes,350,rep,name=room,proto3" json:"room,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanTables) Reset() {
@@ -6938,6 +6940,13 @@ func (x *PlanTables) GetPrices() string {
 		return x.Prices
 	}
 	return ""
+}
+
+func (x *PlanTables) GetRoom() []string {
+	if x != nil {
+		return x.Room
+	}
+	return nil
 }
 
 type SearchFigures struct {
@@ -9613,7 +9622,7 @@ const file_planner_proto_rawDesc = "" +
 	"\vExportReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x1a\n" +
 	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot\x125\n" +
-	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xb6\t\n" +
+	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xcb\t\n" +
 	"\n" +
 	"PlanTables\x12 \n" +
 	"\vtermination\x18\x01 \x01(\tR\vtermination\x12\x1d\n" +
@@ -9648,7 +9657,8 @@ const file_planner_proto_rawDesc = "" +
 	"keptMostBy\x12\x16\n" +
 	"\x06totals\x18\x1b \x03(\tR\x06totals\x12\x16\n" +
 	"\x06checks\x18\x1c \x03(\tR\x06checks\x12\x16\n" +
-	"\x06prices\x18\x1d \x01(\tR\x06pricesB\x11\n" +
+	"\x06prices\x18\x1d \x01(\tR\x06prices\x12\x13\n" +
+	"\x04room\x18\xde\x02 \x03(\tR\x04roomB\x11\n" +
 	"\x0f_saved_per_hour\"\xc4\x02\n" +
 	"\rSearchFigures\x12,\n" +
 	"\x12first_plan_removed\x18\x01 \x01(\x04R\x10firstPlanRemoved\x12\x1e\n" +
