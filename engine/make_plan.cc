@@ -67,6 +67,7 @@ UnremovableNode Kept(NodeId node, UnremovableReason reason, PodId pod = kNoPod) 
 // Whether the verdict may depend on which nodes were removed before.
 bool DependsOnOrder(const UnremovableNode& kept) {
   return kept.reason == UnremovableReason::kNoPlaceToMovePods ||
+         kept.reason == UnremovableReason::kHeadroomReached ||
          (kept.reason == UnremovableReason::kBlockedByPod &&
           kept.blocking_reason == BlockingPodReason::kNotEnoughPdb);
 }

@@ -41,6 +41,7 @@ enum class OptionKind : uint8_t {
   kPercent,   // 0 to 100.
   kMinimum,   // The flag takes MIN:MAX, in units of OptionField::unit.  Only MIN counts.
   kChoice,    // One of a few words.
+  kText,      // A text that OptionChoice::set accepts; OptionChoice::words has one example.
   kNames,     // The flag takes names with commas between, which replace the names so far.
   kKeys,      // The flag may be repeated; each use adds one key.
 };

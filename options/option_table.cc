@@ -14,8 +14,13 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/check.h"
+#include "base/text.h"
 #include "base/time_range.h"
 #include "options/option_field.h"
 #include "options/option_words.h"
@@ -47,6 +52,51 @@ constexpr Word<ReturnedNode> kReturnedNodeWords[] = {{"anew", ReturnedNode::kRes
                                                      {"keep-timer", ReturnedNode::kKeepsTimer}};
 constexpr Word<VerifyPlans> kVerifyPlansWords[] = {
     {"always", VerifyPlans::kAlways}, {"before-deletion", VerifyPlans::kBeforeDeletion}};
+
+constexpr Word<VpaRule> kVpaWords[] = {{"follow", VpaRule::kFollow}, {"ignore", VpaRule::kIgnore}};
+constexpr Word<Gangs> kGangsWords[] = {{"keep", Gangs::kKeep}, {"ignore", Gangs::kIgnore}};
+constexpr Word<HeadroomPer> kHeadroomPerWords[] = {{"cluster", HeadroomPer::kCluster},
+                                                   {"group", HeadroomPer::kGroup},
+                                                   {"zone", HeadroomPer::kZone}};
+
+// --- Headroom: "cpu=10%,memory=7.5%,per=zone", or "none" -------------------------------------
+
+std::string HeadroomText(const Headroom& headroom) {
+  if (headroom.empty()) return "none";
+  std::vector<std::string> parts;
+  if (headroom.cpu > 0) parts.push_back(absl::StrCat("cpu=", headroom.cpu * 100, "%"));
+  if (headroom.memory > 0) parts.push_back(absl::StrCat("memory=", headroom.memory * 100, "%"));
+  if (headroom.per != HeadroomPer::kCluster) {
+    parts.push_back("per=" + TextOf(kHeadroomPerWords, headroom.per));
+  }
+  return absl::StrJoin(parts, ",");
+}
+
+bool SetHeadroom(std::string_view text, Headroom& headroom) {
+  Headroom read;
+  if (text == "none") {
+    headroom = read;
+    return true;
+  }
+  for (const absl::string_view part : absl::StrSplit(Absl(text), ',')) {
+    const std::pair<absl::string_view, absl::string_view> entry =
+        absl::StrSplit(part, absl::MaxSplits('=', 1));
+    auto [key, value] = entry;
+    if (key == "per") {
+      const auto per = ValueOf(kHeadroomPerWords, std::string_view(value.data(), value.size()));
+      if (!per) return false;
+      read.per = *per;
+      continue;
+    }
+    double percent = 0;
+    if (!absl::ConsumeSuffix(&value, "%") || !absl::SimpleAtod(value, &percent)) return false;
+    if (!(percent >= 0 && percent < 100) || (key != "cpu" && key != "memory")) return false;
+    (key == "cpu" ? read.cpu : read.memory) = percent / 100;
+  }
+  if (read.empty() && read.per != HeadroomPer::kCluster) return false;
+  headroom = read;
+  return true;
+}
 
 // --- How rows are made ---------------------------------------------------------------------
 
@@ -103,6 +153,9 @@ class Rows {
     };
     Add(name, OptionKind::kChoice, std::move(choice), {}, row);
   }
+  void Text(std::string_view name, OptionChoice choice, const OptionRow& row) {
+    Add(name, OptionKind::kText, std::move(choice), {}, row);
+  }
   template <typename Options>
   void Struct(std::string_view name, Options& value) {
     Rows rows(absl::StrCat(path_, std::string(name), "."), fields_);
@@ -127,7 +180,7 @@ class Rows {
 
 void AddRows(LoadOptions& options, Rows& rows) {
   auto& [priority_cutoff, limits, use, strict, assume_complete, allow_incomplete, bypassed,
-         match_os, version] = options;
+         match_os, version, vpa] = options;
   static_cast<void>(limits);
   static_cast<void>(use);
   rows.Integer("expendablePodsPriorityCutoff", priority_cutoff,
@@ -181,6 +234,16 @@ void AddRows(LoadOptions& options, Rows& rows) {
                        .value = "VERSION"},
               .about = OptionAbout::kLoading,
               .decides = "by which scheduler's rules pods are placed: `auto`, `1.36`, `1.37`"});
+  rows.OneOf(
+      "vpa", vpa, kVpaWords,
+      {.flag = {.name = "vpa",
+                .help = "A pod that moves asks for what its VerticalPodAutoscaler recommends "
+                        "(follow), or for what it asks for now, as in the autoscaler (ignore)",
+                .group = kInput,
+                .value = "RULE"},
+       .about = OptionAbout::kLoading,
+       .decides = "what a pod asks for that moves: `follow` its VerticalPodAutoscaler, or "
+                  "`ignore` it ([room.md](room.md))"});
 }
 
 void AddRows(ReadinessRules& rules, Rows& rows) {
@@ -224,7 +287,7 @@ void AddRows(ReadinessRules& rules, Rows& rows) {
 }
 
 void AddRows(DrainOptions& options, Rows& rows) {
-  auto& [system_pods, local_storage, custom_controller_pods, min_replica_count, timeout_s] =
+  auto& [system_pods, local_storage, custom_controller_pods, min_replica_count, timeout_s, gangs] =
       options;
   rows.Switch("skipNodesWithSystemPods", system_pods,
               {.flag = {.name = "skip-nodes-with-system-pods",
@@ -260,11 +323,20 @@ void AddRows(DrainOptions& options, Rows& rows) {
                 .in_autoscaler = true,
                 .decides = "the age at which a pod of kube-system without a budget stops keeping "
                            "its node"});
+  rows.OneOf(
+      "gangs", gangs, kGangsWords,
+      {.flag = {.name = "gangs",
+                .help = "What becomes of pods that run only together: a gang keeps its nodes "
+                        "(keep), or each pod moves alone, as in the autoscaler (ignore)",
+                .group = kPods,
+                .value = "RULE"},
+       .decides = "pods of gangs: `keep` their nodes, or `ignore` that they belong together "
+                  "([gangs.md](gangs.md))"});
 }
 
 void AddRows(PlannerOptions& options, Rows& rows) {
   auto& [threshold, gpu_threshold, unready, ignore_daemonsets, ignore_mirror_pods,
-         recheck_timeout_s, min_nodes_per_pass, drain] = options;
+         recheck_timeout_s, min_nodes_per_pass, headroom, drain] = options;
   rows.Fraction("scaleDownUtilizationThreshold", threshold,
                 {.flag = {.name = "scale-down-utilization-threshold",
                           .help = "Nodes with a higher utilization stay",
@@ -316,6 +388,21 @@ void AddRows(PlannerOptions& options, Rows& rows) {
                        .place = 7,
                        .of_command = 1},  // So that every candidate is tried.
               .decides = "nodes that are judged whatever the time limit says"});
+  rows.Text("headroom",
+            {.words = {"cpu=10%,memory=10%,per=zone"},
+             .get = [&headroom] { return HeadroomText(headroom); },
+             .set = [&headroom](std::string_view text) { return SetHeadroom(text, headroom); }},
+            {.flag = {.name = "headroom",
+                      .help = "What stays free of the nodes that are left, such as "
+                              "cpu=10%,memory=10%; per=group or per=zone: of each group's or "
+                              "zone's nodes",
+                      .group = kNodes,
+                      .place = 4},
+             .hides_default = true,
+             .decides = "what stays free of the nodes that are left, such as "
+                        "`cpu=10%,memory=10%,per=zone`; without `per` of all nodes, with "
+                        "`per=group` or `per=zone` of each group's or zone's; `none` "
+                        "([room.md](room.md))"});
   rows.Struct("drain", drain);
 }
 

@@ -84,7 +84,9 @@ struct ValueReader {
     return "";
   }
   std::string operator()(const OptionChoice& choice) const {
-    if (choice.set(json.is_string() ? json.get<std::string>() : "")) return "";
+    // A word that no choice has stands for what is not a text.
+    if (choice.set(json.is_string() ? json.get<std::string>() : "?")) return "";
+    if (choice.words.size() == 1) return absl::StrCat("is not of the form ", choice.words.front());
     return absl::StrCat("is not one of ", absl::StrJoin(choice.words, ", "));
   }
 };

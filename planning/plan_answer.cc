@@ -315,6 +315,9 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
                                               const PlanHooks& hooks,
                                               const Parallelism& parallelism,
                                               const OnFrontierPoints& on_points) {
+  if (!query.planner.headroom.empty()) {
+    return absl::InvalidArgumentError("headroom: a frontier does not keep any");
+  }
   const Catalog& catalog = cluster.snapshot.catalog();
   const NodeGroups groups = AssignGroups(catalog, query.groups);
   absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query, cluster);

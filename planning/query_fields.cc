@@ -94,6 +94,10 @@ absl::Status CheckQuery(const PlanQuery& query, std::string_view prefix) {
   if (!checker.status().ok()) return checker.status();
   if (query.stable) return CheckStable(query, prefix);
   if (!query.search) return absl::OkStatus();
+  if (!query.planner.headroom.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}search: takes no headroom; a search does not keep any", prefix));
+  }
   return CheckObjective(*query.search, query.prices.has_value(), prefix);
 }
 

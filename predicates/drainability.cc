@@ -154,6 +154,12 @@ DrainVerdict LocalStorage(const DrainQuestion& q) {
              : kNoOpinion;
 }
 
+// Blocks a pod of a gang that would lose it.
+DrainVerdict OfGang(const DrainQuestion& q) {
+  if (q.options.gangs == Gangs::kIgnore || q.shape.gang == kNoGang) return kNoOpinion;
+  return q.catalog.IsHeldByGang(q.pod) ? Block(BlockingPodReason::kPodOfGang) : kNoOpinion;
+}
+
 DrainVerdict Budget(const DrainQuestion& q) {
   EBB_DCHECK(q.pdbs != nullptr);
   for (const PdbId pdb : q.shape.budgets) {
@@ -168,6 +174,7 @@ DrainVerdict Budget(const DrainQuestion& q) {
 using Rule = DrainVerdict (*)(const DrainQuestion&);
 
 bool IsTerminating(const Catalog&, const PodShape& shape) { return shape.terminating; }
+bool IsOfGang(const Catalog&, const PodShape& shape) { return shape.gang != kNoGang; }
 bool IsInKubeSystem(const Catalog& catalog, const PodShape& shape) {
   return catalog.Text(shape.namespace_name) == kSystemNamespace;
 }
@@ -191,6 +198,7 @@ constexpr struct {
     {System, IsInKubeSystem},
     {NotSafeToEvict, nullptr},
     {LocalStorage, nullptr},
+    {OfGang, IsOfGang},
 };
 
 DrainVerdict FirstOpinion(const DrainQuestion& question) {
@@ -201,7 +209,7 @@ DrainVerdict FirstOpinion(const DrainQuestion& question) {
   return kNoOpinion;
 }
 
-constexpr std::array<std::string_view, 12> kBlockingReasons = {
+constexpr std::array<std::string_view, 13> kBlockingReasons = {
     "NoReason",
     "ControllerNotFound",
     "MinReplicasReached",
@@ -214,6 +222,7 @@ constexpr std::array<std::string_view, 12> kBlockingReasons = {
     "DoNotDisruptAnnotation",
     "WorkloadShareReached",
     "PendingPodNotUnderstood",
+    "PodOfGang",
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ enum class BlockingPodReason : uint8_t {
   kDoNotDisruptAnnotation,   // Karpenter's annotation.
   kWorkloadShareReached,     // From PassInput::max_workload_share, not from a rule.
   kPendingPodNotUnderstood,  // The pod is pending and may need the node (PendingHolds).
+  kPodOfGang,                // The pod's gang runs only as a whole (snapshot/gangs.h).
 };
 // "NotEnoughPdb".
 std::string_view ToString(BlockingPodReason reason);
@@ -53,6 +54,12 @@ BlockingPodReason BlockingPodReasonOf(std::string_view text);
 // count in addition to the autoscaler's.
 enum class PoolManager : uint8_t { kClusterAutoscaler, kKarpenter };
 
+// What becomes of the pods of gangs (snapshot/gangs.h).
+enum class Gangs : uint8_t {
+  kKeep,    // A gang keeps the nodes of its pods.
+  kIgnore,  // Each pod is moved as if it stood alone, as in the autoscaler.
+};
+
 struct DrainOptions {
   bool skip_nodes_with_system_pods = true;
   bool skip_nodes_with_local_storage = true;
@@ -61,6 +68,7 @@ struct DrainOptions {
   int64_t min_replica_count = 0;
   // A kube-system pod without a budget stops blocking at this age.
   int64_t blocking_system_pod_disruption_timeout_s = 3600;
+  Gangs gangs = Gangs::kKeep;
 
   bool operator==(const DrainOptions&) const = default;
 };

@@ -24,6 +24,18 @@ std::string ProtectionWords(const PodShape& shape) {
                      FormatRfc3339(shape.do_not_disrupt_until));
 }
 
+std::string GangWords(const Catalog& catalog, const PodShape& shape) {
+  const Gang& gang = catalog.gangs()[shape.gang];
+  const GangStates::State& state = catalog.gang_states().gangs[shape.gang];
+  const std::string runs = fmt::format(
+      "{} of {} {}/{} {} on {}", Count(static_cast<uint64_t>(state.running), "pod", "pods"),
+      ToString(gang.kind), Printable(catalog.Text(gang.namespace_name)),
+      Printable(catalog.Text(gang.name)), state.running == 1 ? "runs" : "run",
+      Count(static_cast<uint64_t>(state.nodes), "node", "nodes"));
+  if (!gang.one_by_one) return runs + ", and its pods stay together";
+  return fmt::format("{}, of which {} must run", runs, gang.min_count.value_or(0));
+}
+
 std::string BudgetWords(const Catalog& catalog, PodId pod, const Pdb& pdb) {
   std::string text = OutlookWords(pdb);
   if (pdb.always_allows_unready && catalog.IsUnready(pod)) {
@@ -109,6 +121,7 @@ std::string BlockWords(const Catalog& catalog, PodId pod, BlockingPodReason reas
   if (reason == BlockingPodReason::kDoNotDisruptAnnotation) {
     return ProtectionWords(catalog.shape_of(pod));
   }
+  if (reason == BlockingPodReason::kPodOfGang) return GangWords(catalog, catalog.shape_of(pod));
   if (!pdb) return "";
   return BudgetWords(catalog, pod, catalog.pdbs()[Index(*pdb)]);
 }

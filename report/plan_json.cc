@@ -15,6 +15,7 @@
 #include "report/plan_totals.h"
 #include "report/plan_warnings.h"
 #include "report/plan_waves.h"
+#include "report/room_notes.h"
 #include "report/stable_text.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
@@ -222,6 +223,7 @@ Json SummaryJson(const PlanReport& report) {
                {"byCapacityType", SharesJson("capacityType", report.by_capacity_type, has_prices)},
                {"keptMostBy", KeepersJson(report.keepers)}};
   PutTotals(TotalsOf(report), json);
+  PutRoomNotes(RoomNotesOf(report), json);
   if (later > 0) json["mayGoLater"] = later;
   for (const auto& [why, tally] : PodsWithoutRoom(counts)) {
     json["pendingPods"]["withoutRoom"][std::string(why)] = {{"pods", tally.pods},

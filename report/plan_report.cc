@@ -397,6 +397,14 @@ std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapsh
       ""};
 }
 
+size_t CountBufferPods(const Catalog& catalog, std::span<const PodId> pods) {
+  if (catalog.buffers().empty()) return 0;
+  const std::vector<PodId> all = catalog.BufferPods();
+  const absl::flat_hash_set<PodId> of_buffers(all.begin(), all.end());
+  return static_cast<size_t>(
+      std::ranges::count_if(pods, [&](PodId pod) { return of_buffers.contains(pod); }));
+}
+
 PodsWithRoom CountRoom(const PlanContext& context) {
   const std::span<const PodId> evicting = context.request->pass.evicting;
   const absl::flat_hash_set<PodId> displaced(evicting.begin(), evicting.end());
@@ -405,8 +413,13 @@ PodsWithRoom CountRoom(const PlanContext& context) {
       packed, [&](const Move& move) { return displaced.contains(move.pod); }));
   const auto pending = static_cast<size_t>(std::ranges::count_if(
       context.cluster->pending, [&](PodId pod) { return !displaced.contains(pod); }));
-  return {.pending = pending,
-          .pending_placed = packed.size() - placed,
+  // Pods of CapacityBuffers do not count.
+  std::vector<PodId> found;
+  for (const Move& move : packed) found.push_back(move.pod);
+  const Catalog& catalog = context.catalog();
+  const size_t of_buffers = CountBufferPods(catalog, context.cluster->pending);
+  return {.pending = pending - of_buffers,
+          .pending_placed = packed.size() - placed - CountBufferPods(catalog, found),
           .displaced = displaced.size(),
           .displaced_placed = placed};
 }

@@ -16,6 +16,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -192,6 +193,8 @@ struct PodsWithRoom {
   size_t displaced_placed = 0;
 };
 PodsWithRoom CountRoom(const PlanContext& context);
+// How many of `pods` stand for CapacityBuffers.  They do not count in PodsWithRoom.
+size_t CountBufferPods(const Catalog& catalog, std::span<const PodId> pods);
 // Pods that run on nodes, including nodes in deletion.
 size_t RunningPods(const PlanContext& context);
 // Nodes that stay because the plan uses up the disruptions that a budget allows at a time.  The

@@ -50,8 +50,11 @@ std::vector<RemovableCandidate> CandidatesOf(const ClusterSnapshot& snapshot,
 // together than the node's room, since each of them found its amount free.
 int64_t TakenOf(const PodShape& shape, ResourceId resource) {
   if (resource == kPods) return 1;
-  return std::max<int64_t>(0, std::min(AmountOf(shape.fit_requests, resource),
-                                       AmountOf(shape.charge_requests, resource)));
+  int64_t taken =
+      std::min(AmountOf(shape.fit_requests, resource), AmountOf(shape.charge_requests, resource));
+  // A pod that stays may take less than one that moves.
+  if (shape.vpa != kNoText) taken = std::min(taken, AmountOf(shape.home_requests, resource));
+  return std::max<int64_t>(0, taken);
 }
 
 // A set of nodes that some pods cannot leave, because selectors bind them to it or taints keep them

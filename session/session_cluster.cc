@@ -103,6 +103,7 @@ LiveSnapshot::Options SessionCluster::LiveOptionsOf(const LoadOptions& load) {
           .renew_texts = true,
           .match_os = load.match_os,
           .kubernetes_version = load.kubernetes_version,
+          .vpa = load.vpa,
           .rebuild_observer = &rebuild_log_};
 }
 

@@ -18,6 +18,7 @@
 #include "report/filter_report.h"
 #include "report/plan_totals.h"
 #include "report/plan_waves.h"
+#include "report/room_notes.h"
 #include "report/stable_text.h"
 #include "session/wire_pass.h"
 #include "snapshot/import/incomplete.h"
@@ -416,9 +417,14 @@ void PutTables(const PlanReport& report, uint32_t rows, bool every_node, wire::P
   to.set_moved_pods(report.moved);
   to.set_kept(report.keep.size());
   PutSearched(report, to);
-  to.set_pending(context.cluster->pending.size());
+  // Pods of CapacityBuffers have sentences of their own.
+  std::vector<PodId> packed;
+  for (const Move& move : context.made->plan.packed) packed.push_back(move.pod);
+  const Catalog& catalog = context.catalog();
+  const std::vector<PodId>& pending = context.cluster->pending;
+  to.set_pending(pending.size() - CountBufferPods(catalog, pending));
   to.set_displaced(context.request->pass.must_fit);
-  to.set_placed(context.made->plan.packed.size());
+  to.set_placed(packed.size() - CountBufferPods(catalog, packed));
   to.set_no_room(NoRoomText(context.cluster->counts));
   PutUnready(report, to);
   to.set_utilization_threshold(context.request->planner.scale_down_utilization_threshold);
@@ -439,6 +445,7 @@ void PutTables(const PlanReport& report, uint32_t rows, bool every_node, wire::P
   const PlanTotals totals = TotalsOf(report);
   for (std::string& line : TotalsText(totals, to.currency())) to.add_totals(std::move(line));
   for (std::string& line : ChecksOf(totals)) to.add_checks(std::move(line));
+  for (std::string& line : RoomNotesText(RoomNotesOf(report))) to.add_room(std::move(line));
   if (!every_node) return;
   for (const PlanReport::Kept& kept : report.keep) {
     wire::TableNode& node = *to.add_keep();

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/time_range.h"
+#include "snapshot/gangs.h"
 #include "snapshot/not_evaluated.h"
 #include "snapshot/objects/key_values.h"
 #include "snapshot/objects/object_ref.h"
@@ -248,6 +249,7 @@ std::vector<bool> ResourcesToKeep(const std::vector<NodeInfo>& nodes,
   for (const PodShape& shape : shapes) {
     for (const ResourceQuantity& q : shape.fit_requests) asked[Index(q.resource)] = true;
     for (const ResourceQuantity& q : shape.charge_requests) asked[Index(q.resource)] = true;
+    for (const ResourceQuantity& q : shape.home_requests) asked[Index(q.resource)] = true;
   }
   std::vector<bool> keep(names.size());
   size_t both = 0;
@@ -284,6 +286,7 @@ void DropResources(const std::vector<ResourceId>& id_of, const std::vector<TextI
     }
     renew(shape.fit_requests);
     renew(shape.charge_requests);
+    renew(shape.home_requests);
     renew(shape.counted_requests);
   }
 }
@@ -823,6 +826,74 @@ absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& na
   return absl::OkStatus();
 }
 
+// Adds the pods that stand for CapacityBuffers, as the autoscaler makes them.
+void SnapshotBuilder::AddBufferPods() {
+  // A larger number is a mistake, or an attack on memory.
+  constexpr int64_t kMost = 100'000;
+  Catalog& catalog = *catalog_;
+  Symbols& symbols = *catalog.symbols_;
+  for (const RoomObjects::Buffer& buffer : catalog.storage_->room().buffers()) {
+    const int64_t replicas = buffer.replicas.value_or(0);
+    if (!buffer.ready || replicas <= 0) continue;
+    KeptBuffer& kept = catalog.buffers_.emplace_back(
+        KeptBuffer{.namespace_name = buffer.namespace_name,
+                   .name = buffer.name,
+                   .strategy = buffer.strategy,
+                   .template_name = buffer.template_name,
+                   .replicas = replicas,
+                   .first = PodId{static_cast<uint32_t>(catalog.pods_.size())},
+                   .pods = 0,
+                   .problem = {}});
+    const objects::Pod* const from =
+        catalog.storage_->room().FindTemplate(buffer.namespace_name, buffer.template_name);
+    if (from == nullptr) {
+      kept.problem = absl::StrCat("status.podTemplateRef: PodTemplate \"",
+                                  Absl(symbols.Text(buffer.template_name)), "\" is missing");
+      continue;
+    }
+    objects::Pod pod = *from;
+    pod.node_name = {};
+    pod.scheduling = objects::Scheduling::kUnschedulable;
+    pod.meta.namespace_name = symbols.Text(buffer.namespace_name);
+    pod.meta.owners = {{.api_version = "autoscaling.x-k8s.io/v1beta1",
+                        .kind = "CapacityBuffer",
+                        .name = symbols.Text(buffer.name),
+                        .uid = buffer.uid,
+                        .controller = true}};
+    const std::string name = absl::StrCat("capacity-buffer-", Absl(symbols.Text(buffer.name)));
+    pod.meta.name = name;
+    if (absl::Status s = Check(pod); !s.ok()) {
+      kept.problem = absl::StrCat("its PodTemplate: ", s.message());
+      continue;
+    }
+    SumRequests(pod);
+    const PodShapeId shape = shapes_->Intern(catalog, pod, requests_);
+    const bool has_names = !catalog.pods_by_name_.empty();  // A LiveSnapshot keeps its own.
+    for (int64_t i = 1; i <= std::min(replicas, kMost); ++i) {
+      const std::string own = absl::StrCat(name, "-", i);
+      const NamedPod named{
+          .namespace_name = buffer.namespace_name,
+          .name = symbols.Intern(own),
+          .key = symbols.Intern(absl::StrCat(buffer.uid.empty() ? name : buffer.uid, "-", i)),
+          .creation_time = 0,
+          .deletion_time = std::nullopt,
+          .unready = false,
+          .wanted_node = kNoText};
+      if (has_names && !RegisterName(named)) continue;
+      Register(named, shape);
+      ++kept.pods;
+    }
+    if (kept.pods < replicas) {
+      kept.problem = absl::StrCat("status.replicas: room is kept for ", kept.pods, " pods");
+    }
+  }
+}
+
+// What pods of the shape may be charged on a node.
+std::array<const Requests*, 2> SnapshotBuilder::ChargesOf(const PodShape& shape) {
+  return {&shape.charge_requests, &shape.home_requests};
+}
+
 // Lowers charges until they add up to at most kChargedMax.  The charges of nearly all clusters do
 // so unchanged.  A pod that requested more than any node offers still does: no other pod fits
 // beside it, and it fits on no other node.
@@ -832,8 +903,10 @@ void SnapshotBuilder::BoundCharges() {
   for (const PodShapeId shape : catalog.shape_ids_) ++pods_of[Index(shape)];
   std::vector<unsigned __int128> charged(catalog.resources());
   for (size_t s = 0; s < pods_of.size(); ++s) {
-    for (const auto& [resource, amount] : catalog.shapes_[s].charge_requests) {
-      charged[Index(resource)] += static_cast<unsigned __int128>(pods_of[s]) * amount;
+    for (const Requests* const list : ChargesOf(catalog.shapes_[s])) {
+      for (const auto& [resource, amount] : *list) {
+        charged[Index(resource)] += static_cast<unsigned __int128>(pods_of[s]) * amount;
+      }
     }
   }
   absl::flat_hash_map<ResourceId, Charge> too_much;
@@ -850,9 +923,11 @@ void SnapshotBuilder::BoundCharges() {
     }
   }
   for (size_t s = 0; s < pods_of.size(); ++s) {
-    for (const auto& [resource, amount] : catalog.shapes_[s].charge_requests) {
-      if (const auto it = too_much.find(resource); it != too_much.end()) {
-        it->second.asked.push_back({amount, pods_of[s]});
+    for (const Requests* const list : ChargesOf(catalog.shapes_[s])) {
+      for (const auto& [resource, amount] : *list) {
+        if (const auto it = too_much.find(resource); it != too_much.end()) {
+          it->second.asked.push_back({amount, pods_of[s]});
+        }
       }
     }
   }
@@ -866,11 +941,16 @@ void SnapshotBuilder::BoundCharges() {
   };
   for (NodeInfo& node : catalog.nodes_) std::erase_if(node.allocatable, is_above);
   for (PodShape& shape : catalog.shapes_) {
-    if (std::ranges::none_of(shape.charge_requests, is_above)) continue;
-    if (!shape.counts_otherwise) shape.counted_requests = shape.charge_requests;
+    if (std::ranges::none_of(shape.charge_requests, is_above) &&
+        std::ranges::none_of(shape.home_requests, is_above)) {
+      continue;
+    }
+    if (!shape.counts_otherwise) shape.counted_requests = shape.Counted();
     shape.counts_otherwise = true;
-    for (ResourceQuantity& q : shape.charge_requests) {
-      if (is_above(q)) q.amount = too_much.at(q.resource).most + 1;
+    for (Requests* const list : {&shape.charge_requests, &shape.home_requests}) {
+      for (ResourceQuantity& q : *list) {
+        if (is_above(q)) q.amount = too_much.at(q.resource).most + 1;
+      }
     }
   }
 }
@@ -1012,7 +1092,9 @@ void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
       last = wanted_nodes_[p];
       node = catalog_->FindNode(last);
     }
-    if (node != kNoNode) snapshot.AddPod(PodId{p}, node);
+    if (node == kNoNode) continue;
+    catalog_->SetHome(PodId{p}, node);
+    snapshot.AddPod(PodId{p}, node);
   }
 }
 
@@ -1117,6 +1199,8 @@ bool SnapshotBuilder::ConnectLastShape() {
   budget_index_->ForEachSelector(shape, [&](uint32_t p) {
     if (MatcherOf(catalog.pdbs_[p]).Matches(shape)) shape.budgets.push_back(PdbId{p});
   });
+  if (vpa_ == VpaRule::kFollow) shapes_->FollowVpas(catalog, catalog.shapes_.size() - 1);
+  if (shape.gang != kNoGang) PodShapes::FindGroups(catalog);
   NoteWhetherVersionMatters({&shape, 1});
   if (shape.volumes != 0) catalog.storage_->ConnectLastVolumes();
   RefuseResourceClaims(shape);
@@ -1127,6 +1211,7 @@ bool SnapshotBuilder::ConnectLastShape() {
 absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
   catalog_->version_ = VersionNow();
+  AddBufferPods();
   if (catalog_->version_ >= KubernetesVersion::k137) shapes_->HoldBy137(*catalog_);
   AssignOsFromNodes();
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
@@ -1135,6 +1220,8 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   for (const Pdb& pdb : catalog_->pdbs_) of_budgets.push_back(MatcherOf(pdb));
   tables_->Connect(shapes_->pending(), of_budgets);
   NoteWhetherVersionMatters(catalog_->shapes_);
+  if (vpa_ == VpaRule::kFollow) shapes_->FollowVpas(*catalog_, 0);
+  PodShapes::FindGroups(*catalog_);
   BoundCharges();
   ListPodsCountedOtherwise();
   ConnectBudgets();
@@ -1152,6 +1239,7 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   ClusterSnapshot snapshot(catalog_);
   for (uint32_t n = 0; n < catalog_->nodes(); ++n) snapshot.AddNode(NodeId{n});
   PlacePods(snapshot);
+  catalog_->gang_states_ = CountGangs(snapshot);
   return snapshot;
 }
 

@@ -23,6 +23,7 @@
 #ifndef EBB_SNAPSHOT_BUILDER_H_
 #define EBB_SNAPSHOT_BUILDER_H_
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,6 +44,12 @@
 namespace ebb {
 
 class TopologyTables;
+
+// What a pod that moves asks for.
+enum class VpaRule : uint8_t {
+  kFollow,  // What its VerticalPodAutoscaler will set when the pod is created again.
+  kIgnore,  // What it asks for now.
+};
 
 class SnapshotBuilder {
  public:
@@ -114,6 +121,9 @@ class SnapshotBuilder {
   // are at least that new; 1.36 if no node reports its version.
   void SetVersion(std::optional<KubernetesVersion> version) { given_version_ = version; }
 
+  // The default is kFollow.
+  void SetVpa(VpaRule vpa) { vpa_ = vpa; }
+
   // By PodId: the node on which the pod says it runs, or to which it is nominated; kNoText: none.
   [[nodiscard]] const std::vector<TextId>& wanted_nodes() const { return wanted_nodes_; }
 
@@ -176,6 +186,8 @@ class SnapshotBuilder {
   // Indexes the first `shapes` shapes, unless that was done before.
   void IndexShapes(size_t shapes);
   [[nodiscard]] bool ConnectBudget(PdbId id);
+  void AddBufferPods();
+  static std::array<const Requests*, 2> ChargesOf(const PodShape& shape);
   void BoundCharges();
   void ListPodsCountedOtherwise();
   void ConnectBudgets();
@@ -193,6 +205,7 @@ class SnapshotBuilder {
   std::vector<TextId> wanted_nodes_;      // By PodId: wanted_nodes().
   absl::flat_hash_set<PodId> nominated_;  // Pods that are only nominated to their wanted node.
   std::optional<KubernetesVersion> given_version_;
+  VpaRule vpa_ = VpaRule::kFollow;
   TextId first_os_ = kNoText;  // The operating system of the first node that has one.
   bool has_nodes_of_two_os_ = false;
   absl::flat_hash_map<std::string, NodeShapeId> node_shapes_;

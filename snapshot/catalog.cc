@@ -70,6 +70,16 @@ std::string Catalog::PodName(PodId id) const {
   return absl::StrCat(Absl(Text(shape_of(id).namespace_name)), "/", Absl(Text(pod(id).name)));
 }
 
+std::vector<PodId> Catalog::BufferPods() const {
+  std::vector<PodId> pods;
+  for (const KeptBuffer& buffer : buffers_) {
+    for (int64_t i = 0; i < buffer.pods; ++i) {
+      pods.push_back(PodId{static_cast<uint32_t>(Index(buffer.first) + static_cast<size_t>(i))});
+    }
+  }
+  return pods;
+}
+
 std::optional<ResourceId> Catalog::FindResource(std::string_view name) const {
   if (const std::optional<TextId> text = symbols_->Find(name)) {
     if (auto it = resources_by_name_.find(*text); it != resources_by_name_.end()) return it->second;

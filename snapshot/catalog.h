@@ -36,6 +36,7 @@
 #include "snapshot/node_set.h"
 #include "snapshot/objects/kubernetes_version.h"
 #include "snapshot/objects/objects.h"
+#include "snapshot/room_objects.h"
 #include "snapshot/storage.h"
 #include "snapshot/symbols.h"
 
@@ -160,6 +161,42 @@ struct Preferences {
   int64_t containers = 0;  // Including init containers.
 };
 
+// A set of pods that run together (gangs.h).
+struct Gang {
+  GangKind kind = GangKind::kPodGroup;
+  TextId namespace_name;
+  TextId name;
+  bool has_object = false;  // Its PodGroup is in the input.
+  bool one_by_one = false;  // Its pods may be disrupted one by one, down to min_count.
+  std::optional<int64_t> min_count = std::nullopt;  // Absent: unknown, or the group is not a gang.
+};
+inline constexpr uint32_t kNoGang = ~uint32_t{0};
+
+// What CountGangs (gangs.h) found.
+struct GangStates {
+  struct State {
+    int64_t running = 0;
+    int64_t nodes = 0;  // On so many nodes.
+    bool held = false;  // Its pods stay, except those of may_move.
+    friend bool operator==(const State&, const State&) = default;
+  };
+  std::vector<State> gangs;  // By index of Catalog::gangs().
+  absl::flat_hash_set<PodId> may_move;
+  friend bool operator==(const GangStates&, const GangStates&) = default;
+};
+
+// A CapacityBuffer that is ready, and the pods that stand for it in the catalog.
+struct KeptBuffer {
+  TextId namespace_name;
+  TextId name;
+  std::string strategy;
+  TextId template_name;
+  int64_t replicas = 0;
+  PodId first = kNoPod;  // The first of its pods; the others follow.
+  int64_t pods = 0;
+  std::string problem;  // Why it has fewer pods than replicas; empty: it has all.
+};
+
 struct PodShape {
   // The fields that a pass reads for every pod that moves, together in memory.
   int32_t priority = 0;
@@ -214,7 +251,12 @@ struct PodShape {
   int64_t do_not_disrupt_until = kForEver;
   bool do_not_disrupt_unstarted = false;  // A duration is set, but the pod's start is unknown.
 
-  TextId scheduling_group = kNoText;  // No rule reads it; answers mention it.
+  uint32_t gang = kNoGang;  // An index of Catalog::gangs().
+  // The VerticalPodAutoscaler that changes what the pod asks for when it is created again.  If it
+  // is set, fit_requests and charge_requests are the new amounts, and home_requests is what the pod
+  // takes on the node where it runs (Catalog::ChargeOn).
+  TextId vpa = kNoText;
+  Requests home_requests;
 
   // What the pod needs of its node.
   std::vector<HostPort> host_ports;
@@ -230,7 +272,8 @@ struct PodShape {
   bool counts_otherwise = false;
   Requests counted_requests;  // Empty unless counts_otherwise.
   [[nodiscard]] const Requests& Counted() const {
-    return counts_otherwise ? counted_requests : charge_requests;
+    if (counts_otherwise) return counted_requests;
+    return vpa == kNoText ? charge_requests : home_requests;
   }
 
   // objects::Pod::spec_digest; 0 for a pod on a node.
@@ -499,6 +542,27 @@ class Catalog {
   [[nodiscard]] const std::vector<PodId>& pods_counted_otherwise() const {
     return pods_counted_otherwise_;
   }
+  // What the pod takes on the node: less or more on the node where it runs now than after a move,
+  // if a VerticalPodAutoscaler changes its requests.
+  [[nodiscard]] const Requests& ChargeOn(PodId id, NodeId node) const {
+    const PodShape& shape = shape_of(id);
+    if (shape.vpa == kNoText) [[likely]]
+      return shape.charge_requests;
+    const auto home = homes_.find(id);
+    return home != homes_.end() && home->second == node ? shape.home_requests
+                                                        : shape.charge_requests;
+  }
+  [[nodiscard]] const std::vector<Gang>& gangs() const { return gangs_; }
+  [[nodiscard]] const GangStates& gang_states() const { return gang_states_; }
+  // Whether the pod's gang holds it where it is.
+  [[nodiscard]] bool IsHeldByGang(PodId id) const {
+    const uint32_t gang = shape_of(id).gang;
+    return gang < gang_states_.gangs.size() && gang_states_.gangs[gang].held &&
+           !gang_states_.may_move.contains(id);
+  }
+  [[nodiscard]] const std::vector<KeptBuffer>& buffers() const { return buffers_; }
+  // The pods of all buffers.
+  [[nodiscard]] std::vector<PodId> BufferPods() const;
   // REQUIRES: shape_of(id).terminating.
   [[nodiscard]] int64_t DeletionTime(PodId id) const {
     EBB_DCHECK(deletion_times_.contains(id));
@@ -560,6 +624,11 @@ class Catalog {
   friend class PodShapes;
   friend class TopologyTables;
 
+  // Notes the pod's node, on which it takes PodShape::home_requests.
+  void SetHome(PodId pod, NodeId node) {
+    if (shape_of(pod).vpa != kNoText) homes_.insert_or_assign(pod, node);
+  }
+
   Catalog(const Catalog&) = default;  // The copy shares the storage.
 
   // kNoPod if there is no such pod.
@@ -605,6 +674,11 @@ class Catalog {
   absl::flat_hash_map<PodId, int64_t> deletion_times_;
   absl::flat_hash_set<PodId> unready_pods_;
   std::vector<PodId> pods_counted_otherwise_;
+  // The nodes on which pods run whose requests a VerticalPodAutoscaler changes.
+  absl::flat_hash_map<PodId, NodeId> homes_;
+  std::vector<Gang> gangs_;
+  GangStates gang_states_;
+  std::vector<KeptBuffer> buffers_;
 
   std::vector<PodShape> shapes_;
   std::vector<Constraints> constraints_;

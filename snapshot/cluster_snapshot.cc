@@ -58,7 +58,7 @@ template <int kSign, ClusterSnapshot::Tables kTables>
 [[gnu::always_inline]] inline void ClusterSnapshot::Charge(PodId pod, NodeId node) {
   const PodShape& shape = catalog_->shape_of(pod);
   const size_t n = Index(node);
-  for (const auto& [resource, amount] : shape.charge_requests) {
+  for (const auto& [resource, amount] : catalog_->ChargeOn(pod, node)) {
     free_[Index(resource)].Mutable(n) -= kSign * amount;
   }
   free_[Index(kPods)].Mutable(n) -= kSign;

@@ -160,20 +160,40 @@ bool MattersToRules(std::string_view annotation) {
          annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvictAnnotation;
 }
 
-// The labels or annotations in which gang schedulers put the name of a pod's group.
-constexpr auto kGangKeys = std::to_array<std::string_view>({
-    "scheduling.k8s.io/group-name",   // Volcano.
-    "scheduling.x-k8s.io/pod-group",  // scheduler-plugins; its older name:
-    "pod-group.scheduling.sigs.k8s.io",
-    "kueue.x-k8s.io/pod-group-name",
-});
+// The labels or annotations in which schedulers and controllers of gangs put a gang's name, in the
+// order in which they count.
+constexpr std::pair<std::string_view, GangKind> kGangKeys[] = {
+    {"scheduling.x-k8s.io/pod-group", GangKind::kCoscheduling},
+    {"pod-group.scheduling.sigs.k8s.io", GangKind::kCoscheduling},  // The older name.
+    {"scheduling.k8s.io/group-name", GangKind::kVolcano},
+    {"scheduling.volcano.sh/group-name", GangKind::kVolcano},
+    {"kueue.x-k8s.io/pod-group-name", GangKind::kKueue},
+    {"jobset.sigs.k8s.io/jobset-name", GangKind::kJobSet},
+    {"leaderworkerset.sigs.k8s.io/name", GangKind::kLeaderWorkerSet},
+    {"ray.io/cluster", GangKind::kRayCluster},
+};
 
-// The name of the pod's gang; empty if the pod belongs to none.
-objects::Text GangOf(const objects::Pod& pod) {
-  if (!pod.scheduling_group.empty()) return pod.scheduling_group;
-  for (const std::string_view key : kGangKeys) {
+// The gang of a pod; an empty name: the pod belongs to none.
+struct GangName {
+  GangKind kind = GangKind::kPodGroup;
+  objects::Text name;
+  objects::Text group;  // LeaderWorkerSet: each group of the set is a gang of its own.
+};
+
+GangName GangOf(const objects::Pod& pod) {
+  if (!pod.scheduling_group.empty()) return {GangKind::kPodGroup, pod.scheduling_group, {}};
+  for (const auto& [key, kind] : kGangKeys) {
     for (const auto* const map : {&pod.meta.labels, &pod.meta.annotations}) {
-      if (const auto name = FindValue(*map, key); name && !name->empty()) return *name;
+      const auto name = FindValue(*map, key);
+      if (!name || name->empty()) continue;
+      if (kind != GangKind::kLeaderWorkerSet) return {kind, *name, {}};
+      return {kind, *name,
+              FindValue(pod.meta.labels, "leaderworkerset.sigs.k8s.io/group-index").value_or("")};
+    }
+  }
+  for (const objects::OwnerReference& owner : pod.meta.owners) {
+    if (owner.kind == "RayCluster" && owner.api_version.starts_with("ray.io/")) {
+      return {GangKind::kRayCluster, owner.name, {}};
     }
   }
   return {};
@@ -198,7 +218,10 @@ void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
   write.Number(meta.deletion_time.has_value());
   const std::optional<DisruptionProtection> protection = ProtectionOf(pod);
   write.Number(protection ? protection->ends.value_or(0) : 0);
-  write.Text(GangOf(pod));
+  const GangName gang = GangOf(pod);
+  write.Number(static_cast<int64_t>(gang.kind));
+  write.Text(gang.name);
+  write.Text(gang.group);
   write.Number(pod.priority.has_value());
   write.Number(pod.priority.value_or(0));
   write.Number(GracePeriodOf(pod));
@@ -310,6 +333,15 @@ void SetHeld(const HeldRequests& held, PodShape& shape) {
   shape.scored_default = held.scored_default;
 }
 
+CpuAndMemory CpuAndMemoryIn(const objects::ResourceList& list) {
+  CpuAndMemory amounts;
+  for (const objects::ResourceAmount& each : list) {
+    if (each.name == "cpu") amounts.cpu_milli = each.amount;
+    if (each.name == "memory") amounts.memory_bytes = each.amount;
+  }
+  return amounts;
+}
+
 SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
   const std::optional<std::string_view> value = FindValue(pod.meta.annotations, kSafeToEvict);
   if (!value) return SafeToEvict::kUnset;
@@ -392,9 +424,6 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
     shape.do_not_disrupt = true;
     shape.do_not_disrupt_until = protection->ends.value_or(PodShape::kForEver);
     shape.do_not_disrupt_unstarted = protection->start_unknown;
-  }
-  if (const objects::Text gang = GangOf(pod); !gang.empty()) {
-    shape.scheduling_group = symbols.Intern(gang);
   }
 }
 
@@ -584,6 +613,38 @@ std::shared_ptr<const Preferences> CompilePreferences(
 
 }  // namespace
 
+// The webhook of VerticalPodAutoscalers has already changed a pod that waits for a node.  It leaves
+// pod-level resources alone.
+ContainerAsks PodShapes::AskOf(const objects::Pod& pod, const Requests& fit, Symbols& symbols) {
+  // A pod that asks for more is no pod of a VerticalPodAutoscaler, and sums would not fit.
+  constexpr int64_t kMost = int64_t{1} << 50;
+  ContainerAsks asks;
+  const bool is_controlled = std::ranges::any_of(pod.meta.owners, [](const auto& owner) {
+    return owner.controller && owner.kind != "DaemonSet";
+  });
+  if (!is_controlled || pod.node_name.empty() || pod.has_pod_resources) return asks;
+  CpuAndMemory left = {AmountOf(fit, kCpu), AmountOf(fit, kMemory)};
+  bool is_large = left.cpu_milli > kMost || left.memory_bytes > kMost;
+  const auto subtract = [&](const objects::ResourceList& list) {
+    const CpuAndMemory amounts = CpuAndMemoryIn(list);
+    is_large |= amounts.cpu_milli > kMost || amounts.memory_bytes > kMost;
+    if (is_large) return amounts;
+    left.cpu_milli -= amounts.cpu_milli;
+    left.memory_bytes -= amounts.memory_bytes;
+    return amounts;
+  };
+  for (const objects::Container& each : pod.containers) {
+    asks.containers.emplace_back(symbols.Intern(each.name), subtract(each.requests));
+  }
+  for (const objects::Container& each : pod.init_containers) {
+    if (each.restart_policy == "Always") subtract(each.requests);
+  }
+  subtract(pod.overhead);
+  if (is_large) return {};
+  asks.init = {std::max<int64_t>(left.cpu_milli, 0), std::max<int64_t>(left.memory_bytes, 0)};
+  return asks;
+}
+
 PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
                              TextId node_os) {
   if (node_os != kNoText && !TakesOsOfNode(pod)) node_os = kNoText;
@@ -591,6 +652,15 @@ PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod, const Po
   WriteOwnership(write, pod);
   WriteNeeds(write, pod);
   write.Number(static_cast<int64_t>(Index(node_os)));
+  // A VerticalPodAutoscaler changes what each container asks for.
+  if (pod.containers.size() > 1) {
+    write.Each(pod.containers, [&](const objects::Container& each) {
+      write.Text(each.name);
+      write.Amounts(each.requests);
+    });
+  } else if (!pod.containers.empty()) {
+    write.Text(pod.containers.front().name);
+  }
   write.Amounts(requests.fit, catalog);
   write.Number(requests.scored_incoming.cpu_milli);
   write.Number(requests.scored_incoming.memory_bytes);
@@ -603,6 +673,7 @@ PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod, const Po
   PendingTopology topology;
   catalog.shapes_.push_back(Compile(catalog, pod, requests, node_os, topology));
   pending_.push_back(std::move(topology));
+  asks_.push_back(AskOf(pod, requests.fit, *catalog.symbols_));
   if (requests.held_137) {
     held_137_.emplace(id, *requests.held_137);
     if (holds_by_137_) SetHeld(*requests.held_137, catalog.shapes_.back());
@@ -629,6 +700,7 @@ PodShapeId PodShapes::OnNodeWith(TextId node_os, PodShapeId id, Catalog& catalog
   shape.fit_class = InternFitClass(catalog, shape.constraints, shape.fit_requests);
   catalog.shapes_.push_back(std::move(shape));
   pending_.push_back(PendingTopology(pending_[Index(id)]));
+  asks_.push_back(ContainerAsks(asks_[Index(id)]));
   return next;
 }
 
@@ -656,6 +728,104 @@ void PodShapes::RememberAlike(PodShapeId shape) {
   alike_.emplace(alike_key_.substr(0, alike_size_), shape);
 }
 
+// The names of the workloads whose VerticalPodAutoscaler changes the pod, by kind: of the
+// controller, and of the Deployment or CronJob behind it, whose names follow from those that they
+// give.
+std::vector<std::pair<std::string_view, std::string>> PodShapes::WorkloadsOf(
+    const Catalog& catalog, const PodShape& shape) {
+  const std::string_view kind = catalog.Text(shape.controller.kind);
+  const std::string name(catalog.Text(shape.controller.name));
+  std::vector<std::pair<std::string_view, std::string>> all = {{kind, name}};
+  const size_t dash = name.rfind('-');
+  if (dash == std::string::npos) return all;
+  if (kind == "ReplicaSet") all.emplace_back("Deployment", name.substr(0, dash));
+  if (kind == "Job") all.emplace_back("CronJob", name.substr(0, dash));
+  return all;
+}
+
+void PodShapes::FollowVpas(Catalog& catalog, size_t first_shape) {
+  const RoomObjects& room = catalog.storage_->room();
+  if (!room.HasVpas()) return;
+  for (size_t s = first_shape; s < catalog.shapes_.size(); ++s) {
+    const ContainerAsks& asks = asks_[s];
+    PodShape& shape = catalog.shapes_[s];
+    if (asks.containers.empty()) continue;
+    const RoomObjects::Vpa* vpa = nullptr;
+    for (const auto& [kind, name] : WorkloadsOf(catalog, shape)) {
+      const std::optional<TextId> kind_id = catalog.symbols_->Find(kind);
+      const std::optional<TextId> name_id = catalog.symbols_->Find(name);
+      if (!kind_id || !name_id) continue;
+      vpa = room.FindVpa(shape.namespace_name, *kind_id, *name_id);
+      if (vpa != nullptr) break;
+    }
+    if (vpa != nullptr) FollowVpa(catalog, *vpa, asks, shape);
+  }
+}
+
+void PodShapes::FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const ContainerAsks& asks,
+                          PodShape& shape) {
+  // Larger amounts are no recommendation, and their sums would not fit.
+  constexpr int64_t kMost = int64_t{1} << 50;
+  if (!vpa.has_recommendation) {
+    if (shape.not_understood.empty()) {
+      shape.not_understood = absl::StrCat(
+          "VerticalPodAutoscaler ", Absl(catalog.Text(shape.namespace_name)), "/",
+          Absl(catalog.Text(vpa.name)),
+          ": status.recommendation: is missing, so what the pod will ask for is unknown");
+    }
+    return;
+  }
+  CpuAndMemory more;  // Than the containers ask for now.
+  for (const auto& [name, now] : asks.containers) {
+    const RoomObjects::Vpa::Target* const target = vpa.Find(name);
+    if (target == nullptr) continue;
+    more.cpu_milli += std::min(target->cpu_milli.value_or(now.cpu_milli), kMost) - now.cpu_milli;
+    more.memory_bytes +=
+        std::min(target->memory_bytes.value_or(now.memory_bytes), kMost) - now.memory_bytes;
+  }
+  Requests next = shape.fit_requests;
+  const auto change = [&](ResourceId resource, int64_t by, int64_t init) {
+    // An init container that asks for more than the containers together hides `init` of the change.
+    const int64_t amount = AmountOf(next, resource) - init + std::max(by, init);
+    std::erase_if(next, [&](const ResourceQuantity& q) { return q.resource == resource; });
+    if (amount <= 0) return;
+    const auto at = std::ranges::lower_bound(next, resource, {}, &ResourceQuantity::resource);
+    next.insert(at, {resource, amount});
+  };
+  change(kCpu, more.cpu_milli, asks.init.cpu_milli);
+  change(kMemory, more.memory_bytes, asks.init.memory_bytes);
+  const Requests home = shape.charge_requests;
+  Requests charge = next;
+  for (const ResourceQuantity& q : home) {
+    if (q.resource == kCpu || q.resource == kMemory) continue;
+    const auto at = std::ranges::lower_bound(charge, q.resource, {}, &ResourceQuantity::resource);
+    if (at != charge.end() && at->resource == q.resource) {
+      at->amount = q.amount;
+    } else {
+      charge.insert(at, q);
+    }
+  }
+  if (next == shape.fit_requests && charge == home) return;
+  shape.vpa = vpa.name;
+  shape.home_requests = home;
+  shape.charge_requests = std::move(charge);
+  shape.fit_requests = std::move(next);
+  shape.scored_incoming = {AmountOf(shape.fit_requests, kCpu),
+                           AmountOf(shape.fit_requests, kMemory)};
+  shape.fit_class = InternFitClass(catalog, shape.constraints, shape.fit_requests);
+}
+
+void PodShapes::FindGroups(Catalog& catalog) {
+  for (Gang& gang : catalog.gangs_) {
+    const RoomObjects::Group* const group =
+        catalog.storage_->room().FindGroup(gang.kind, gang.namespace_name, gang.name);
+    if (group == nullptr) continue;
+    gang.has_object = true;
+    gang.one_by_one = !group->whole;
+    gang.min_count = group->min_count;
+  }
+}
+
 PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
                             TextId node_os, PendingTopology& topology) {
   Symbols& symbols = *catalog.symbols_;
@@ -664,6 +834,7 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   (may_ignore ? shape.ignored : shape.not_understood) = pod.not_understood;
   if (pod.node_name.empty()) shape.spec_digest = pod.spec_digest;
   CompileOwnership(symbols, pod, shape);
+  shape.gang = InternGang(catalog, pod);
   CompileContainers(symbols, pod, shape);
   CompileClaims(catalog, pod, shape);
   shape.volumes = catalog.storage_->AddVolumesOf(pod, symbols);
@@ -686,6 +857,22 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   }
   shape.preferences = CompilePreferences(pod, topology.affinity, symbols, shape);
   return shape;
+}
+
+uint32_t PodShapes::InternGang(Catalog& catalog, const objects::Pod& pod) {
+  const GangName of = GangOf(pod);
+  if (of.name.empty()) return kNoGang;
+  Symbols& symbols = *catalog.symbols_;
+  const TextId name = of.group.empty()
+                          ? symbols.Intern(of.name)
+                          : symbols.Intern(absl::StrCat(Absl(of.name), "/", Absl(of.group)));
+  const TextId namespace_name = symbols.Intern(pod.meta.namespace_name);
+  const auto next = static_cast<uint32_t>(catalog.gangs_.size());
+  const auto [it, is_new] = gangs_.try_emplace({of.kind, namespace_name, name}, next);
+  if (is_new) {
+    catalog.gangs_.push_back({.kind = of.kind, .namespace_name = namespace_name, .name = name});
+  }
+  return it->second;
 }
 
 // Collects the claims that spec.volumes names.  An ephemeral volume's claim does not count

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,13 @@ struct PodRequests {
   std::optional<HeldRequests> held_137;
 };
 
+// What the containers of a pod on a node ask for.
+struct ContainerAsks {
+  std::vector<std::pair<TextId, CpuAndMemory>> containers;  // By name; without init containers.
+  // How much more an init container asks for than all containers that run after it.
+  CpuAndMemory init;
+};
+
 class PodShapes {
  public:
   // `node_os` is the operating system of the node where the pod runs; kNoText if it is unknown, or
@@ -86,6 +94,12 @@ class PodShapes {
   // Whether the rules of 1.37 change any shape.
   [[nodiscard]] bool any_held_137() const { return !held_137_.empty(); }
 
+  // Lets the shapes from `first_shape` on ask for what VerticalPodAutoscalers will give them
+  // (PodShape::vpa).
+  void FollowVpas(Catalog& catalog, size_t first_shape);
+  // Tells gangs what their PodGroups say.
+  static void FindGroups(Catalog& catalog);
+
   // The shape of a recently remembered pod with exactly the same fields, whose amounts then need
   // not be summed; nullopt if none exists.
   std::optional<PodShapeId> FindAlike(const objects::Pod& pod, TextId node_os = kNoText);
@@ -97,6 +111,12 @@ class PodShapes {
  private:
   PodShape Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
                    TextId node_os, PendingTopology& topology);
+  static std::vector<std::pair<std::string_view, std::string>> WorkloadsOf(const Catalog& catalog,
+                                                                           const PodShape& shape);
+  void FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const ContainerAsks& asks,
+                 PodShape& shape);
+  static ContainerAsks AskOf(const objects::Pod& pod, const Requests& fit, Symbols& symbols);
+  uint32_t InternGang(Catalog& catalog, const objects::Pod& pod);
   static void CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape);
   ConstraintsId InternConstraints(Catalog& catalog, const objects::Pod& pod, TextId node_os);
   FitClassId InternFitClass(Catalog& catalog, ConstraintsId constraints,
@@ -110,6 +130,8 @@ class PodShapes {
   Map<ConstraintsId> constraints_;
   Map<FitClassId> fit_classes_;
   std::vector<PendingTopology> pending_;
+  std::vector<ContainerAsks> asks_;  // By PodShapeId.
+  absl::flat_hash_map<std::tuple<GangKind, TextId, TextId>, uint32_t> gangs_;
   bool holds_by_137_ = false;
   absl::flat_hash_map<PodShapeId, HeldRequests> held_137_;
   // The results of OnNodeWith.

@@ -236,7 +236,12 @@ absl::Status Storage::Add(const objects::StorageObject& object, Symbols& symbols
   if (absl::Status s = CheckNamed(&object); !s.ok()) return s;
   const objects::ObjectMeta& meta = objects::MetaOf(&object);
   const Text kind = objects::KindOf(object);
-  if (!seen_.emplace(object.index(), symbols.Intern(meta.namespace_name), symbols.Intern(meta.name))
+  // PodGroups of several API groups may have one name.
+  size_t index = object.index();
+  if (const auto* group = std::get_if<objects::PodGroup>(&object)) {
+    index += std::variant_size_v<objects::StorageObject> * group->group.size();
+  }
+  if (!seen_.emplace(index, symbols.Intern(meta.namespace_name), symbols.Intern(meta.name))
            .second) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name),
                                                    meta.namespace_name.empty() ? "" : "/",
@@ -505,6 +510,10 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
     Effect operator()(const objects::CsiDriver&) const { return Effect::kAnew; }
     Effect operator()(const objects::CsiStorageCapacity&) const { return Effect::kAnew; }
     Effect operator()(const objects::DeviceClass&) const { return Effect::kShapes; }
+    Effect operator()(const objects::PodGroup&) const { return Effect::kShapes; }
+    Effect operator()(const objects::PodTemplate&) const { return Effect::kShapes; }
+    Effect operator()(const objects::CapacityBuffer&) const { return Effect::kShapes; }
+    Effect operator()(const objects::VerticalPodAutoscaler&) const { return Effect::kShapes; }
     // The caller also describes the claims of pods again (LiveSnapshot::ReadStorageAgain).
     Effect operator()(const objects::ResourceClaim&) const { return Effect::kAnew; }
     Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kAnew; }

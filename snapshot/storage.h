@@ -38,6 +38,7 @@
 #include "snapshot/matching.h"
 #include "snapshot/objects/objects.h"
 #include "snapshot/objects/storage_objects.h"
+#include "snapshot/room_objects.h"
 #include "snapshot/storage_info.h"
 #include "snapshot/symbols.h"
 
@@ -98,6 +99,7 @@ class Storage {
   [[nodiscard]] const DevicePools* PoolsOf(TextId node) const;
   [[nodiscard]] bool HasPools() const { return !pools_of_.empty(); }
   [[nodiscard]] const DyingMachines& dying_machines() const { return dying_machines_; }
+  [[nodiscard]] const RoomObjects& room() const { return room_; }
   [[nodiscard]] const std::vector<StorageCapacity>& capacities() const { return capacities_; }
 
   // The zone and region labels, beta and GA.  A node without any of them is in every zone.
@@ -137,6 +139,10 @@ class Storage {
   void Put(const objects::NodeClaim& claim, Symbols& symbols) {
     dying_machines_.Put(claim, symbols);
   }
+  void Put(const objects::PodGroup& group, Symbols& symbols) { room_.Put(group, symbols); }
+  void Put(const objects::PodTemplate& from, Symbols& symbols) { room_.Put(from, symbols); }
+  void Put(const objects::CapacityBuffer& buffer, Symbols& symbols) { room_.Put(buffer, symbols); }
+  void Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbols) { room_.Put(vpa, symbols); }
 
   void ConnectClaim(ClaimInfo& claim, Symbols& symbols) const;
   void ConnectPod(const PodVolumes& asked);
@@ -162,6 +168,7 @@ class Storage {
   absl::flat_hash_map<NamespacedName, std::string> resource_claims_;  // "is not allocated".
   absl::flat_hash_set<NamespacedName> resource_claim_templates_;
   DyingMachines dying_machines_;
+  RoomObjects room_;
   absl::flat_hash_map<TextId, DevicePools> pools_of_;  // By node.
 
   absl::flat_hash_map<TextId, std::vector<const VolumeInfo*>> volumes_by_class_;

@@ -171,6 +171,7 @@ ColumnTable PodsTable(const LoadedCluster& cluster, const NodeGroups&) {
     // A pod without a UID has its name as the key.
     const std::string_view key = catalog.Text(pod.key);
     const bool has_uid = key.find('/') == std::string_view::npos;
+    const Requests& requests = catalog.ChargeOn(id, node);
     table.Row()
         .Text(catalog.Text(shape.namespace_name))
         .Text(catalog.Text(pod.name))
@@ -183,8 +184,8 @@ ColumnTable PodsTable(const LoadedCluster& cluster, const NodeGroups&) {
         .Integer(TimeOrNull(pod.creation_time))
         .Switch(shape.terminating)
         .Switch(shape.mirror)
-        .Integer(AmountOf(shape.charge_requests, kCpu))
-        .Integer(AmountOf(shape.charge_requests, kMemory));
+        .Integer(AmountOf(requests, kCpu))
+        .Integer(AmountOf(requests, kMemory));
   }
   return table;
 }

@@ -41,6 +41,7 @@
 #include "engine/pass/pass_fork.h"
 #include "engine/pass/planner.h"
 #include "engine/pass/workloads.h"
+#include "engine/plan/headroom.h"
 #include "engine/plan/plan_changes.h"
 #include "engine/scale_down/round.h"
 #include "engine/stable_planner.h"
@@ -896,6 +897,15 @@ void EvictWithinShares(const ClusterSnapshot& snapshot, std::span<const PodId> p
   const Workloads workloads(snapshot);
   WorkloadShares shares(snapshot, 0.25);
   if (shares.FirstTooMany(pods) == kNoPod) shares.Evict(pods);
+}
+
+// engine/plan/headroom.h
+void RemoveWithinHeadroom(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                          const Headroom& wanted, std::span<const NodeId> in_deletion, NodeId node,
+                          std::span<const Move> moves) {
+  const HeadroomTracker::Amounts free = HeadroomTracker::FreeOn(snapshot, node);
+  HeadroomTracker headroom(snapshot, groups, wanted, in_deletion);
+  if (headroom.Allows(node, free, moves)) headroom.Remove(node, free, moves);
 }
 
 // search/usable_room.h

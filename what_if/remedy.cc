@@ -167,6 +167,12 @@ std::optional<Remedy> FlagFor(BlockingPodReason reason) {
         .objects = {},
         .adjust = [](PlanQuery& query, NodeGroups&) { query.planner.drain.min_replica_count = 0; }};
   }
+  if (reason == BlockingPodReason::kPodOfGang) {
+    return Remedy{
+        .what = "--gangs=ignore", .objects = {}, .adjust = [](PlanQuery& query, NodeGroups&) {
+          query.planner.drain.gangs = Gangs::kIgnore;
+        }};
+  }
   return std::nullopt;
 }
 

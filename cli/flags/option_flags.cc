@@ -47,6 +47,7 @@ std::string ValueText(const OptionField& field) {
       return fmt::format("{}:{}", *std::get<int64_t*>(field.value) / field.unit,
                          field.row.growth_max);
     case OptionKind::kChoice:
+    case OptionKind::kText:
       return std::get<OptionChoice>(field.value).get();
     case OptionKind::kFraction:
     case OptionKind::kPercent:
@@ -166,6 +167,15 @@ CLI::Option* AddFlag(const NamedFlag& flag, CLI::App& app) {
             *to = ParseMinMax(text).min * unit;
           },
           app);
+    case OptionKind::kText:
+      return AddText(
+          flag, values::Text(), "TEXT",
+          [choice = std::get<OptionChoice>(value), name = flag.Name()](const std::string& text) {
+            if (choice.set(text)) return;
+            throw CLI::ValidationError(
+                name, fmt::format("{} is not of the form {}", text, choice.words.front()));
+          },
+          app);
     case OptionKind::kChoice:
       break;
   }
@@ -179,7 +189,7 @@ CLI::Option* AddFlag(const NamedFlag& flag, CLI::App& app) {
 bool ShowsDefault(const NamedFlag& flag) {
   const OptionKind kind = flag.field->kind;
   return !flag.is_old() && !flag.field->row.hides_default && kind != OptionKind::kSwitch &&
-         kind != OptionKind::kNames && kind != OptionKind::kKeys;
+         kind != OptionKind::kNames && kind != OptionKind::kKeys && kind != OptionKind::kText;
 }
 
 }  // namespace

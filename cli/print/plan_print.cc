@@ -325,6 +325,7 @@ void PrintNotes(const wire::PlanReply& reply, const Style& style, std::ostream& 
   if (tables.pending() > 0 && !EndedBy(tables, Termination::kNotStarted)) {
     say(PendingText(tables));
   }
+  for (const std::string& line : tables.room()) say(Printable(line));
   say(UnreadyText(tables));
   say(tables.no_room());
 }
@@ -678,6 +679,7 @@ std::string Meaning(const wire::PlanTables& tables, std::string_view reason) {
       {"ScaleDownUnreadyDisabled", "not ready, and unready nodes are to stay"},
       {"CurrentlyBeingDeleted", "on its way out already"},
       {"NotStarted", "still being set up"},
+      {"HeadroomReached", "less than --headroom would be free"},
       {"BlockedByOnCompletionPod", "waits for a pod to end"},
       {"UnexpectedError", "its utilization cannot be computed"},
       {"NotUnneededOtherReason", "its group is in cooldown"},

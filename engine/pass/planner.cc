@@ -18,6 +18,7 @@
 #include "engine/pass/workloads.h"
 #include "engine/plan/check_input.h"
 #include "engine/plan/eligibility.h"
+#include "engine/plan/headroom.h"
 #include "engine/plan/node_standing.h"
 
 // How a pass works, and what it may remember.
@@ -168,6 +169,7 @@ class PassRun {
     plan_.utilization.resize(catalog_.nodes());
     pdbs_.RemovePods(input_.evicting);
     if (PackPending()) {
+      headroom_.emplace(snapshot_, groups_, options_.headroom, input_.in_deletion);
       const std::vector<NodeId> eligible = FindEligible();
       TryInOrder(eligible);
     } else {
@@ -348,10 +350,16 @@ class PassRun {
             .pdb = {}});
       return true;
     }
+    const HeadroomTracker::Amounts free = HeadroomTracker::FreeOn(snapshot_, node);
     RemovalAttempt attempt(fork_, node);
     const Placement::Result placed = placement_.TryPlace(pods_.move, OnFailure::kStopGroup,
                                                          may_stop() ? input_.deadline : nullptr);
     if (fork_.moves().size() == pods_.move.size()) {
+      if (!headroom_->Allows(node, free, fork_.moves())) {
+        Keep({.node = node, .reason = UnremovableReason::kHeadroomReached, .pdb = {}});
+        return true;
+      }
+      headroom_->Remove(node, free, fork_.moves());
       attempt.Commit();
       Remove(node);
       return true;
@@ -437,6 +445,7 @@ class PassRun {
   PdbTracker pdbs_;
   const PendingHolds holds_;
   WorkloadShares shares_;
+  std::optional<HeadroomTracker> headroom_;  // Made after pending pods took their room.
   DrainRules& rules_;
   Placement placement_;
   Placement pending_placement_;

@@ -116,6 +116,10 @@ absl::Status CheckOptions(const PlannerOptions& options) {
                               options.unremovable_node_recheck_timeout_s));
   status.Update(CheckDuration("drain.blocking_system_pod_disruption_timeout_s",
                               options.drain.blocking_system_pod_disruption_timeout_s));
+  for (const double share : {options.headroom.cpu, options.headroom.memory}) {
+    if (share >= 0 && share < 1) continue;
+    status.Update(Invalid("headroom: ", share, " is not from 0 to less than 1"));
+  }
   return status;
 }
 

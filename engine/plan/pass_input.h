@@ -29,6 +29,20 @@
 
 namespace ebb {
 
+// The nodes that share headroom.
+enum class HeadroomPer : uint8_t { kCluster, kGroup, kZone };
+
+// What must stay free of the nodes that are left, as fractions of what these nodes offer together.
+// Nodes that are not ready, cordoned or being deleted do not count.  0: nothing.
+struct Headroom {
+  double cpu = 0;
+  double memory = 0;
+  HeadroomPer per = HeadroomPer::kCluster;
+
+  [[nodiscard]] bool empty() const { return cpu <= 0 && memory <= 0; }
+  bool operator==(const Headroom&) const = default;
+};
+
 // The settings of a planner that are the same in every pass.  Thresholds are fractions of what a
 // node offers (utilization.h).
 struct PlannerOptions {
@@ -42,6 +56,7 @@ struct PlannerOptions {
   int64_t unremovable_node_recheck_timeout_s = 300;
   // At least this many candidates are judged, even if the deadline has passed.
   size_t min_nodes_per_pass = 0;
+  Headroom headroom = {};
   DrainOptions drain;
 
   bool operator==(const PlannerOptions&) const = default;

@@ -7,7 +7,7 @@ namespace ebb {
 
 namespace {
 
-constexpr std::array<std::string_view, 20> kReasons = {
+constexpr std::array<std::string_view, 21> kReasons = {
     "NoReason",
     "ScaleDownDisabledAnnotation",
     "ScaleDownUnreadyDisabled",
@@ -28,6 +28,7 @@ constexpr std::array<std::string_view, 20> kReasons = {
     "NoNodeInfo",
     "BlockedByOnCompletionPod",
     "NotStarted",
+    "HeadroomReached",
 };
 
 }  // namespace

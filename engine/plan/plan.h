@@ -21,7 +21,7 @@
 
 namespace ebb {
 
-// Values and spelling of the autoscaler (simulator.UnremovableReason), except kNotStarted.
+// Values and spelling of the autoscaler (simulator.UnremovableReason), except the last two.
 enum class UnremovableReason : uint8_t {
   kNoReason = 0,
   kScaleDownDisabledAnnotation,
@@ -44,6 +44,7 @@ enum class UnremovableReason : uint8_t {
   kBlockedByOnCompletionPod,
   // Not in the autoscaler, which leaves such a node out of its lists.
   kNotStarted,
+  kHeadroomReached,  // PlannerOptions::headroom would no longer be free.
 };
 // "NoPlaceToMovePods".
 std::string_view ToString(UnremovableReason reason);

@@ -46,8 +46,8 @@ namespace ebb {
 namespace {
 
 constexpr std::array<std::string_view, kNotCoveredCauses> kCauses = {
-    "nothingCertified", "otherCatalog", "manyChanges", "time",          "nodes",
-    "budgets",          "topology",     "storage",     "workloadShare", "pendingPods"};
+    "nothingCertified", "otherCatalog", "manyChanges",   "time",        "nodes", "budgets",
+    "topology",         "storage",      "workloadShare", "pendingPods", "gangs"};
 
 constexpr uint32_t kNotRemoved = ~uint32_t{0};
 
@@ -400,6 +400,8 @@ absl::StatusOr<CertifiedPart> PlanCertificates::Checker::Run(const Plan& plan) {
   CertifiedPart part;
   not_covered_.reset();
   if (input_->max_workload_share < 1) part.not_covered = NotCovered::kWorkloadShare;
+  const bool has_gangs = !catalog_->gangs().empty() && options_.drain.gangs != Gangs::kIgnore;
+  if (has_gangs || !options_.headroom.empty()) part.not_covered = NotCovered::kGangs;
   for (const PodId pod : input_->pending) {
     if (!catalog_->shape_of(pod).not_understood.empty()) {
       part.not_covered = NotCovered::kPendingPods;

@@ -75,8 +75,9 @@ enum class NotCovered : uint8_t {
   kStorage,           // A pod moves that uses volumes or claims.
   kWorkloadShare,     // PassInput::max_workload_share limits evictions.
   kPendingPods,       // A pending pod is not fully understood.
+  kGangs,             // Gangs hold their pods, or headroom is kept.
 };
-inline constexpr size_t kNotCoveredCauses = 10;
+inline constexpr size_t kNotCoveredCauses = 11;
 // As a word: "nodes".
 std::string_view ToString(NotCovered cause);
 

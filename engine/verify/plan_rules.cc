@@ -179,8 +179,9 @@ void PlanRules::Learn(const PodShape& shape, OfShape& of) const {
   // ApplyDrainRules reads the shape of a pod.  For pods that are being deleted it also reads the
   // deletion time; for pods in kube-system also the creation time, unless an earlier rule decides:
   // that on mirror pods or that on DaemonSet pods.
-  of.rules_alike = !shape.terminating && (of.daemonset || of.mirror ||
-                                          catalog_->Text(shape.namespace_name) != "kube-system");
+  of.rules_alike =
+      !shape.terminating && shape.gang == kNoGang &&
+      (of.daemonset || of.mirror || catalog_->Text(shape.namespace_name) != "kube-system");
   of.priority = shape.priority;
   of.cpu = AmountOf(shape.Counted(), kCpu);
   of.memory = AmountOf(shape.Counted(), kMemory);

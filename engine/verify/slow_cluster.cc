@@ -80,7 +80,7 @@ void SlowCluster::Add(PodId pod, NodeId node) {
   EBB_CHECK(NodeOf(pod) == kNoNode);
   node_of_[Index(pod)] = node;
   pods_on_[Index(node)].push_back(pod);
-  if (loads_[Index(node)]) Charge(pod, *loads_[Index(node)]);
+  if (loads_[Index(node)]) Charge(pod, node, *loads_[Index(node)]);
   Count(catalog_->shape_id(pod), node, +1);
   if (storage_) storage_->AddPod(pod, node);
 }
@@ -352,8 +352,25 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
 
 // --- Checks that depend on the pods of the node ----------------------------------
 
-void SlowCluster::Charge(PodId pod, Load& load) const {
+void SlowCluster::Charge(PodId pod, NodeId node, Load& load) const {
   const PodShapeId id = catalog_->shape_id(pod);
+  if (catalog_->shape(id).vpa != kNoText) {
+    // Not the amounts that Needs has: what the pod takes differs between its node and others.
+    for (const auto& [resource, amount] : catalog_->ChargeOn(pod, node)) {
+      if (Index(resource) < kFixedResources) {
+        load.left[Index(resource)] -= amount;
+      } else {
+        if (load.rare == nullptr) load.rare = std::make_unique<Load::Rare>();
+        load.rare->taken[resource] += amount;
+      }
+    }
+    load.left[Index(kPods)] -= needs_[Index(id)].charge[Index(kPods)];
+    for (const HostPort& port : catalog_->shape(id).host_ports) {
+      if (load.rare == nullptr) load.rare = std::make_unique<Load::Rare>();
+      load.rare->ports[{port.port, port.protocol}].insert(port.ip);
+    }
+    return;
+  }
   const Needs& needs = needs_[Index(id)];
   for (size_t r = 0; r < kFixedResources; ++r) load.left[r] -= needs.charge[r];
   if (!needs.rare) return;
@@ -375,7 +392,7 @@ SlowCluster::Load& SlowCluster::LoadOf(NodeId node) {
     load->left[r] = AmountOf(allocatable, ResourceId{r});
   }
   load->slots = AmountOf(allocatable, kPods);
-  for (const PodId pod : PodsOn(node)) Charge(pod, *load);
+  for (const PodId pod : PodsOn(node)) Charge(pod, node, *load);
   return *load;
 }
 
@@ -406,7 +423,7 @@ std::string SlowCluster::WhyNotByRoom(std::span<const PodId> pods, NodeId node) 
     const PodShapeId id = catalog_->shape_id(pod);
     std::string why = WhyNotForLoad(catalog_->shape(id), id, node, others++, load);
     if (!why.empty()) return why;
-    Charge(pod, load);
+    Charge(pod, node, load);
   }
   return "";
 }

@@ -218,7 +218,7 @@ class SlowCluster {
   void LearnShape(PodShapeId shape);
   void CountIn(TableId table, NodeId node, int sign);
   Load& LoadOf(NodeId node);
-  void Charge(PodId pod, Load& load) const;
+  void Charge(PodId pod, NodeId node, Load& load) const;
 
   const Catalog* catalog_;
   int64_t now_s_;

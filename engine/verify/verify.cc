@@ -11,6 +11,7 @@
 #include "base/figures.h"
 #include "base/text.h"
 #include "engine/plan/check_input.h"
+#include "engine/plan/node_standing.h"
 #include "engine/verify/plan_rules.h"
 #include "engine/verify/slow_cluster.h"
 
@@ -25,7 +26,10 @@ class Replay {
  public:
   Replay(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
          const PassInput& input, const Plan& plan, const Deadline* deadline)
-      : catalog_(snapshot.catalog()),
+      : snapshot_(snapshot),
+        catalog_(snapshot.catalog()),
+        groups_(groups),
+        options_(options),
         input_(input),
         plan_(plan),
         deadline_(deadline),
@@ -56,6 +60,8 @@ class Replay {
       ++part.removals;
     }
     if (absl::Status s = rules_.CheckTotals(plan_, remaining_); !s.ok()) return s;
+    if (absl::Status s = CheckGangs(); !s.ok()) return s;
+    if (absl::Status s = CheckHeadroom(); !s.ok()) return s;
     return part;
   }
 
@@ -94,6 +100,114 @@ class Replay {
       if (static_cast<double>(workload.evicted++) < share - kShareRounding) continue;
       return RefusePlan(rules_.Name(move.pod), " is evicted beyond the share of the ",
                         Count(static_cast<uint64_t>(workload.pods), "pod", "pods"), " of ", name);
+    }
+    return absl::OkStatus();
+  }
+
+  // --- Gangs and headroom ----------------------------------------------------------
+
+  static bool RunsInGang(const PodShape& shape) {
+    return shape.gang != kNoGang && !shape.terminating && shape.phase != PodPhase::kSucceeded &&
+           shape.phase != PodPhase::kFailed;
+  }
+
+  // Counts the gangs' pods itself: no more move than a gang may lose, whatever the plan's order.
+  absl::Status CheckGangs() {
+    if (options_.drain.gangs == Gangs::kIgnore || catalog_.gangs().empty()) return absl::OkStatus();
+    absl::flat_hash_map<uint32_t, int64_t> running;
+    snapshot_.alive().ForEach([&](NodeId node) {
+      for (const PodId pod : snapshot_.PodsOn(node)) {
+        const PodShape& shape = catalog_.shape_of(pod);
+        if (RunsInGang(shape)) ++running[shape.gang];
+      }
+    });
+    absl::flat_hash_set<PodId> moved;
+    for (const RemovableNode& removal : plan_.remove) {
+      for (const Move& move : removal.moves) {
+        const PodShape& shape = catalog_.shape_of(move.pod);
+        const bool is_free = shape.safe_to_evict == SafeToEvict::kTrue;
+        if (!RunsInGang(shape) || is_free || snapshot_.NodeOf(move.pod) == kNoNode) continue;
+        const Gang& gang = catalog_.gangs()[shape.gang];
+        const bool alone = running[shape.gang] <= 1 && gang.min_count.value_or(0) <= 1;
+        if (alone || (gang.one_by_one && !gang.min_count)) continue;
+        moved.insert(move.pod);
+      }
+    }
+    absl::flat_hash_map<uint32_t, int64_t> gone;
+    for (const PodId pod : moved) {
+      const uint32_t g = catalog_.shape_of(pod).gang;
+      const Gang& gang = catalog_.gangs()[g];
+      if (gang.one_by_one && running[g] - ++gone[g] >= *gang.min_count) continue;
+      return RefusePlan(rules_.Name(pod), " leaves its gang, ", Absl(ToString(gang.kind)), " ",
+                        Absl(catalog_.Text(gang.namespace_name)), "/",
+                        Absl(catalog_.Text(gang.name)));
+    }
+    return absl::OkStatus();
+  }
+
+  // The text of a scope of headroom.
+  [[nodiscard]] std::string ScopeOf(NodeId node) const {
+    if (options_.headroom.per == HeadroomPer::kGroup) {
+      return absl::StrCat(Index(groups_.Of(node)));
+    }
+    if (options_.headroom.per == HeadroomPer::kCluster) return "";
+    for (const char* const key :
+         {"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"}) {
+      for (const auto& [name, value] : catalog_.node(node).labels) {
+        if (catalog_.Text(name) == key) return std::string(catalog_.Text(value));
+      }
+    }
+    return "";
+  }
+
+  // Whether what is free on the node counts as headroom.
+  [[nodiscard]] bool HasHeadroom(NodeId node) const {
+    const NodeInfo& info = catalog_.node(node);
+    return info.ready && !info.unschedulable && !IsLeaving(catalog_, node) &&
+           std::ranges::count(input_.in_deletion, node) == 0;
+  }
+
+  // Adds up what is left at the end, where the least is free.
+  absl::Status CheckHeadroom() {
+    const Headroom& wanted = options_.headroom;
+    if (wanted.empty() || plan_.remove.empty()) return absl::OkStatus();
+    absl::flat_hash_set<std::string> touched;
+    for (const RemovableNode& removal : plan_.remove) {
+      if (HasHeadroom(removal.node)) touched.insert(ScopeOf(removal.node));
+      for (const Move& move : removal.moves) {
+        if (HasHeadroom(move.to)) touched.insert(ScopeOf(move.to));
+      }
+    }
+    struct Sum {
+      __int128 offered[2] = {};
+      __int128 free[2] = {};
+    };
+    absl::flat_hash_map<std::string, Sum> sums;
+    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      const NodeId node{n};
+      if (!snapshot_.Contains(node) || !cluster_.Contains(node)) continue;
+      if (!HasHeadroom(node)) continue;
+      Sum& sum = sums[ScopeOf(node)];
+      const ResourceId resources[] = {kCpu, kMemory};
+      for (size_t r = 0; r < 2; ++r) {
+        const int64_t offered = AmountOf(catalog_.node(node).allocatable, resources[r]);
+        sum.offered[r] += offered;
+        sum.free[r] += offered;
+        for (const PodId pod : cluster_.PodsOn(node)) {
+          sum.free[r] -= AmountOf(catalog_.ChargeOn(pod, node), resources[r]);
+        }
+      }
+    }
+    for (const auto& [scope, sum] : sums) {
+      if (!touched.contains(scope)) continue;
+      const double wants[] = {wanted.cpu, wanted.memory};
+      for (size_t r = 0; r < 2; ++r) {
+        if (static_cast<double>(sum.free[r]) >= wants[r] * static_cast<double>(sum.offered[r])) {
+          continue;
+        }
+        return RefusePlan("less ", r == 0 ? "cpu" : "memory", " is left free than the headroom",
+                          scope.empty() ? "" : " in ", scope);
+      }
     }
     return absl::OkStatus();
   }
@@ -196,7 +310,10 @@ class Replay {
     return absl::OkStatus();
   }
 
+  const ClusterSnapshot& snapshot_;  // Before the plan.
   const Catalog& catalog_;
+  const NodeGroups& groups_;
+  const PlannerOptions& options_;
   const PassInput& input_;
   const Plan& plan_;
   const Deadline* const deadline_;  // Null: no time limit.

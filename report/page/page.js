@@ -61,6 +61,8 @@ const REASONS = {
   ScaleDownUnreadyDisabled: "not ready, and such nodes stay",
   CurrentlyBeingDeleted: "is being deleted already",
   NotStarted: "has not started yet",
+  HeadroomReached: "less than the headroom would be free",
+  PodOfGang: "its gang runs only as a whole",
   NotUnneededLongEnough: "not unneeded for long enough",
   NotUnneededOtherReason: "its group waits",
   RecentlyUnremovable: "was judged a moment ago",

@@ -286,6 +286,48 @@ class Encoder {
     to.set_provider_id(Id(from.provider_id));
   }
 
+  void Put(const objects::PodGroup& from, wire::PodGroup& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_group(Id(from.group));
+    if (from.min_count.has_value()) to.set_min_count(*from.min_count);
+    to.set_whole(from.whole);
+  }
+
+  void Put(const objects::PodTemplate& from, wire::PodTemplate& to) {
+    Put(from.meta, *to.mutable_meta());
+    Put(from.pod, *to.mutable_pod());
+  }
+
+  void Put(const objects::CapacityBuffer& from, wire::CapacityBuffer& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_strategy(Id(from.strategy));
+    to.set_template_name(Id(from.template_name));
+    if (from.replicas.has_value()) to.set_replicas(*from.replicas);
+    to.set_ready(from.ready);
+  }
+
+  void Put(const objects::VerticalPodAutoscaler& from, wire::VerticalPodAutoscaler& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_target_kind(Id(from.target_kind));
+    to.set_target_name(Id(from.target_name));
+    to.set_update_mode(Id(from.update_mode));
+    for (const objects::VerticalPodAutoscaler::Policy& policy : from.policies) {
+      auto& each = *to.add_policies();
+      each.set_container(Id(policy.container));
+      each.set_mode(Id(policy.mode));
+      Put(policy.min_allowed, *each.mutable_min_allowed());
+      Put(policy.max_allowed, *each.mutable_max_allowed());
+      each.set_has_controlled(policy.has_controlled);
+      Put(policy.controlled, *each.mutable_controlled());
+    }
+    to.set_has_recommendation(from.has_recommendation);
+    for (const auto& [container, target] : from.recommendations) {
+      auto& each = *to.add_recommendations();
+      each.set_container(Id(container));
+      Put(target, *each.mutable_target());
+    }
+  }
+
   void Put(const objects::ObjectRef& from, wire::Object& to) {
     struct Choose {
       Encoder& put;
@@ -321,6 +363,14 @@ class Encoder {
       void operator()(const objects::ResourceSlice& o) { put.Put(o, *to.mutable_resource_slice()); }
       void operator()(const objects::Machine& o) { put.Put(o, *to.mutable_machine()); }
       void operator()(const objects::NodeClaim& o) { put.Put(o, *to.mutable_node_claim()); }
+      void operator()(const objects::PodGroup& o) { put.Put(o, *to.mutable_pod_group()); }
+      void operator()(const objects::PodTemplate& o) { put.Put(o, *to.mutable_pod_template()); }
+      void operator()(const objects::CapacityBuffer& o) {
+        put.Put(o, *to.mutable_capacity_buffer());
+      }
+      void operator()(const objects::VerticalPodAutoscaler& o) {
+        put.Put(o, *to.mutable_vertical_pod_autoscaler());
+      }
     };
     std::visit(Choose{*this, to}, from);
   }
@@ -703,6 +753,48 @@ class Decoder {
     to.provider_id = At(from.provider_id());
   }
 
+  void Get(const wire::PodGroup& from, objects::PodGroup& to) {
+    Get(from.meta(), to.meta);
+    to.group = At(from.group());
+    if (from.has_min_count()) to.min_count = from.min_count();
+    to.whole = from.whole();
+  }
+
+  void Get(const wire::PodTemplate& from, objects::PodTemplate& to) {
+    Get(from.meta(), to.meta);
+    Get(from.pod(), to.pod);
+  }
+
+  void Get(const wire::CapacityBuffer& from, objects::CapacityBuffer& to) {
+    Get(from.meta(), to.meta);
+    to.strategy = At(from.strategy());
+    to.template_name = At(from.template_name());
+    if (from.has_replicas()) to.replicas = from.replicas();
+    to.ready = from.ready();
+  }
+
+  void Get(const wire::VerticalPodAutoscaler& from, objects::VerticalPodAutoscaler& to) {
+    Get(from.meta(), to.meta);
+    to.target_kind = At(from.target_kind());
+    to.target_name = At(from.target_name());
+    to.update_mode = At(from.update_mode());
+    for (const auto& each : from.policies()) {
+      objects::VerticalPodAutoscaler::Policy& policy = to.policies.emplace_back();
+      policy.container = At(each.container());
+      policy.mode = At(each.mode());
+      Get(each.min_allowed(), policy.min_allowed);
+      Get(each.max_allowed(), policy.max_allowed);
+      policy.has_controlled = each.has_controlled();
+      Get(each.controlled(), policy.controlled);
+    }
+    to.has_recommendation = from.has_recommendation();
+    for (const auto& each : from.recommendations()) {
+      objects::VerticalPodAutoscaler::Recommendation& one = to.recommendations.emplace_back();
+      one.container = At(each.container());
+      Get(each.target(), one.target);
+    }
+  }
+
   void Get(const wire::PodDisruptionBudget& from, objects::PodDisruptionBudget& to) {
     Get(from.meta(), to.meta);
     if (from.has_selector()) Get(from.selector(), to.selector);
@@ -984,6 +1076,18 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
       return true;
     case wire::Object::kNodeClaim:
       visit(std::type_identity<objects::NodeClaim>(), object.node_claim());
+      return true;
+    case wire::Object::kPodGroup:
+      visit(std::type_identity<objects::PodGroup>(), object.pod_group());
+      return true;
+    case wire::Object::kPodTemplate:
+      visit(std::type_identity<objects::PodTemplate>(), object.pod_template());
+      return true;
+    case wire::Object::kCapacityBuffer:
+      visit(std::type_identity<objects::CapacityBuffer>(), object.capacity_buffer());
+      return true;
+    case wire::Object::kVerticalPodAutoscaler:
+      visit(std::type_identity<objects::VerticalPodAutoscaler>(), object.vertical_pod_autoscaler());
       return true;
     case wire::Object::OBJECT_NOT_SET:
       break;

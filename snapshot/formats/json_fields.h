@@ -144,6 +144,7 @@ class JsonFields : public FieldProblem {
     }
   }
 
+  bool IsString(const Value& value) const { return First(value.token_) == '"'; }
   bool String(Value& value, Text& text) {
     if (First(value.token_) != '"') return WrongType(value, "a string");
     return StringAt(value.token_, text);

@@ -332,6 +332,18 @@ class ObjectFields {
   bool ReadClusterApiMachine() { return ReadMachine("cluster.x-k8s.io"); }
   bool ReadOpenShiftMachine() { return ReadMachine("machine.openshift.io"); }
   bool ReadNodeClaim();
+
+  // --- Groups of pods, and the room that pods will need
+  bool ReadPodGroup(Text group);
+  bool ReadKubernetesPodGroup() { return ReadPodGroup("scheduling.k8s.io"); }
+  bool ReadPluginsPodGroup() { return ReadPodGroup("scheduling.x-k8s.io"); }
+  bool ReadVolcanoPodGroup() { return ReadPodGroup("scheduling.volcano.sh"); }
+  bool ReadPodTemplate();
+  bool ReadCapacityBuffer();
+  bool ReadVerticalPodAutoscaler();
+  bool DisruptionMode(Value& value, bool& whole);
+  bool ContainerPolicy(Value& value, objects::VerticalPodAutoscaler::Policy& policy);
+  bool Recommendations(Value& value, objects::VerticalPodAutoscaler& vpa);
   bool AllocatedDevices(Value& value, std::vector<objects::ResourceClaim::Device>& devices);
   bool PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume);
   bool PersistentVolumeSource(Value& value, objects::PersistentVolume& volume);
@@ -486,6 +498,14 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
     {"cluster.x-k8s.io", "Machine", true, Type::kStorage, &ObjectFields::ReadClusterApiMachine},
     {"machine.openshift.io", "Machine", true, Type::kStorage, &ObjectFields::ReadOpenShiftMachine},
     {"karpenter.sh", "NodeClaim", false, Type::kStorage, &ObjectFields::ReadNodeClaim},
+    {"scheduling.k8s.io", "PodGroup", true, Type::kStorage, &ObjectFields::ReadKubernetesPodGroup},
+    {"scheduling.x-k8s.io", "PodGroup", true, Type::kStorage, &ObjectFields::ReadPluginsPodGroup},
+    {"scheduling.volcano.sh", "PodGroup", true, Type::kStorage, &ObjectFields::ReadVolcanoPodGroup},
+    {"", "PodTemplate", true, Type::kStorage, &ObjectFields::ReadPodTemplate},
+    {"autoscaling.x-k8s.io", "CapacityBuffer", true, Type::kStorage,
+     &ObjectFields::ReadCapacityBuffer},
+    {"autoscaling.k8s.io", "VerticalPodAutoscaler", true, Type::kStorage,
+     &ObjectFields::ReadVerticalPodAutoscaler},
 };
 
 // ---------------------------------------------------------------------------
@@ -1914,6 +1934,158 @@ bool ObjectFields<Fields>::ReadNodeClaim() {
     return fields_.Members(value, [&](Key part, Value& member) {
       if (part == "nodeName") return fields_.String(member, claim.node_name);
       return part != "providerID" || fields_.String(member, claim.provider_id);
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadPodGroup(Text group) {
+  auto& pods = Renewed<objects::PodGroup>();
+  pods.group = group;
+  return EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, pods.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "minMember") return fields_.Int(member, pods.min_count.emplace());
+      if (part == "disruptionMode") return DisruptionMode(member, pods.whole);
+      if (part != "schedulingPolicy") return true;
+      return fields_.Members(member, [&](Key policy, Value& gang) {
+        if (policy != "gang") return true;
+        pods.min_count = 0;
+        return fields_.Members(gang, [&](Key field, Value& count) {
+          return field != "minCount" || fields_.Int(count, *pods.min_count);
+        });
+      });
+    });
+  });
+}
+
+// A word until 1.36, an object with one member since 1.37.
+template <typename Fields>
+bool ObjectFields<Fields>::DisruptionMode(Value& value, bool& whole) {
+  if (fields_.IsString(value)) {
+    Text mode;
+    if (!fields_.String(value, mode)) return false;
+    whole = mode != "Pod" && !mode.empty();
+    return true;
+  }
+  return fields_.Members(value, [&](Key mode, Value&) {
+    whole = whole || mode != "single";
+    return true;
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadPodTemplate() {
+  auto& from = Renewed<objects::PodTemplate>();
+  pod_ = &from.pod;
+  const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, from.meta);
+    if (key != "template") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "metadata") return Meta(member, from.pod.meta);
+      return part != "spec" || PodSpec(member);
+    });
+  });
+  from.pod.not_understood = batch_->texts.Copy(not_understood_);
+  return read;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadCapacityBuffer() {
+  auto& buffer = Renewed<objects::CapacityBuffer>();
+  bool provisioned = false;
+  bool is_not_ready = false;
+  const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, buffer.meta);
+    if (key != "status") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "provisioningStrategy") return fields_.String(member, buffer.strategy);
+      if (part == "replicas") return fields_.Int(member, buffer.replicas.emplace());
+      if (part == "podTemplateRef") {
+        return fields_.Members(member, [&](Key field, Value& text) {
+          return field != "name" || fields_.String(text, buffer.template_name);
+        });
+      }
+      if (part != "conditions") return true;
+      return fields_.Elements(member, [&](Value& each) {
+        Text type;
+        Text status;
+        const bool ok = fields_.Members(each, [&](Key field, Value& text) {
+          if (field == "type") return fields_.String(text, type);
+          return field != "status" || fields_.String(text, status);
+        });
+        if (type == "Provisioning") provisioned = status == "True";
+        if (type == "ReadyForProvisioning") {
+          buffer.ready = status == "True";
+          is_not_ready = status == "False";
+        }
+        return ok;
+      });
+    });
+  });
+  buffer.ready = buffer.ready || (provisioned && !is_not_ready);
+  return read;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadVerticalPodAutoscaler() {
+  auto& vpa = Renewed<objects::VerticalPodAutoscaler>();
+  return EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, vpa.meta);
+    if (key == "status") {
+      return fields_.Members(value, [&](Key part, Value& member) {
+        return part != "recommendation" || Recommendations(member, vpa);
+      });
+    }
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "targetRef") {
+        return fields_.Members(member, [&](Key field, Value& text) {
+          if (field == "kind") return fields_.String(text, vpa.target_kind);
+          return field != "name" || fields_.String(text, vpa.target_name);
+        });
+      }
+      if (part == "updatePolicy") {
+        return fields_.Members(member, [&](Key field, Value& text) {
+          return field != "updateMode" || fields_.String(text, vpa.update_mode);
+        });
+      }
+      if (part != "resourcePolicy") return true;
+      return fields_.Members(member, [&](Key field, Value& list) {
+        if (field != "containerPolicies") return true;
+        return fields_.Elements(
+            list, [&](Value& each) { return ContainerPolicy(each, vpa.policies.emplace_back()); });
+      });
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ContainerPolicy(Value& value,
+                                           objects::VerticalPodAutoscaler::Policy& policy) {
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "containerName") return fields_.String(member, policy.container);
+    if (key == "mode") return fields_.String(member, policy.mode);
+    if (key == "minAllowed") return Resources(member, policy.min_allowed);
+    if (key == "maxAllowed") return Resources(member, policy.max_allowed);
+    if (key != "controlledResources") return true;
+    policy.has_controlled = true;
+    return Strings(member, policy.controlled);
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::Recommendations(Value& value, objects::VerticalPodAutoscaler& vpa) {
+  vpa.has_recommendation = true;
+  return fields_.Members(value, [&](Key key, Value& list) {
+    if (key != "containerRecommendations") return true;
+    return fields_.Elements(list, [&](Value& each) {
+      auto& [container, target] = vpa.recommendations.emplace_back();
+      return fields_.Members(each, [&](Key part, Value& member) {
+        if (part == "containerName") return fields_.String(member, container);
+        return part != "target" || Resources(member, target);
+      });
     });
   });
 }

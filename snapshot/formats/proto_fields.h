@@ -154,6 +154,7 @@ class ProtoFields : public FieldProblem {
     return p != nullptr;
   }
 
+  bool IsString(const Value& value) const { return value.Is(ProtoField::Type::kString); }
   bool String(Value& value, Text& text) {
     if (!value.Is(ProtoField::Type::kString)) return WrongType();
     text = TextOf(value);

@@ -545,6 +545,68 @@ Json ToJson(const objects::NodeClaim& claim) {
   return json;
 }
 
+Json ToJson(const objects::PodGroup& pods) {
+  const bool is_kubernetes = pods.group == "scheduling.k8s.io";
+  const char* const version = is_kubernetes ? "scheduling.k8s.io/v1beta1"
+                              : pods.group == "scheduling.volcano.sh"
+                                  ? "scheduling.volcano.sh/v1beta1"
+                                  : "scheduling.x-k8s.io/v1alpha1";
+  Json json = Object(version, "PodGroup", pods.meta);
+  Json& spec = json["spec"] = Json::object();
+  if (!is_kubernetes) {
+    Put(spec, "minMember", pods.min_count);
+  } else if (pods.min_count.has_value()) {
+    spec["schedulingPolicy"]["gang"]["minCount"] = *pods.min_count;
+  } else {
+    spec["schedulingPolicy"]["basic"] = Json::object();
+  }
+  if (pods.whole) spec["disruptionMode"]["all"] = Json::object();
+  return json;
+}
+
+Json ToJson(const objects::PodTemplate& from) {
+  Json json = Object("v1", "PodTemplate", from.meta);
+  json["template"] = {{"metadata", Meta(from.pod.meta)}, {"spec", PodSpec(from.pod)}};
+  return json;
+}
+
+Json ToJson(const objects::CapacityBuffer& buffer) {
+  Json json = Object("autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", buffer.meta);
+  Json& status = json["status"] = Json::object();
+  Put(status, "provisioningStrategy", buffer.strategy);
+  if (!buffer.template_name.empty()) status["podTemplateRef"]["name"] = buffer.template_name;
+  Put(status, "replicas", buffer.replicas);
+  status["conditions"].push_back(
+      {{"type", "ReadyForProvisioning"}, {"status", buffer.ready ? "True" : "False"}});
+  return json;
+}
+
+Json ToJson(const objects::VerticalPodAutoscaler& vpa) {
+  Json json = Object("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", vpa.meta);
+  Json& spec = json["spec"] = Json::object();
+  if (!vpa.target_kind.empty()) spec["targetRef"]["kind"] = vpa.target_kind;
+  if (!vpa.target_name.empty()) spec["targetRef"]["name"] = vpa.target_name;
+  if (!vpa.update_mode.empty()) spec["updatePolicy"]["updateMode"] = vpa.update_mode;
+  for (const objects::VerticalPodAutoscaler::Policy& policy : vpa.policies) {
+    Json each = Json::object();
+    Put(each, "containerName", policy.container);
+    Put(each, "mode", policy.mode);
+    Put(each, "minAllowed", Resources(policy.min_allowed));
+    Put(each, "maxAllowed", Resources(policy.max_allowed));
+    if (policy.has_controlled) each["controlledResources"] = Texts(policy.controlled);
+    spec["resourcePolicy"]["containerPolicies"].push_back(std::move(each));
+  }
+  if (!vpa.has_recommendation) return json;
+  Json& recommendation = json["status"]["recommendation"] = Json::object();
+  for (const auto& [container, target] : vpa.recommendations) {
+    Json each = Json::object();
+    Put(each, "containerName", container);
+    Put(each, "target", Resources(target));
+    recommendation["containerRecommendations"].push_back(std::move(each));
+  }
+  return json;
+}
+
 std::string ToText(ObjectFormat format, const Json& object) {
   return format == ObjectFormat::kYamlDocuments ? Yaml(object) : CompactJson(object);
 }

@@ -40,6 +40,7 @@ constexpr auto kDumpKinds = std::to_array<DumpKind>({
     {"Workload", "kueue.x-k8s.io", "workloads", "workloads.kueue.x-k8s.io", false},
     {"VerticalPodAutoscaler", "autoscaling.k8s.io", "verticalpodautoscalers", "vpa", false},
     {"CapacityBuffer", "autoscaling.x-k8s.io", "capacitybuffers", "capacitybuffers", false},
+    {"PodTemplate", "", "podtemplates", "podtemplates", false},
     {"NodePool", "karpenter.sh", "nodepools", "nodepools.karpenter.sh", false},
     {"NodeClaim", "karpenter.sh", "nodeclaims", "nodeclaims.karpenter.sh", false},
     {"Machine", "cluster.x-k8s.io", "machines", "machines.cluster.x-k8s.io", false},

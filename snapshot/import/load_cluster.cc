@@ -249,6 +249,7 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
     return added;
   }
   builder_.SetVersion(options_.kubernetes_version);
+  builder_.SetVpa(options_.vpa);
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
   if (!snapshot.ok()) return snapshot.status();
   snapshot->SetMatchOs(options_.match_os);
@@ -272,6 +273,8 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
           absl::StrCat(catalog.PodName(pod), " on ", Absl(catalog.Text(wanted[p])));
     }
   }
+  const std::vector<PodId> buffers = catalog.BufferPods();
+  cluster.pending.insert(cluster.pending.end(), buffers.begin(), buffers.end());
   return cluster;
 }
 

@@ -65,6 +65,7 @@ struct LoadOptions {
   bool match_os = true;
   // SnapshotBuilder::SetVersion; nullopt: the version of the newest kubelet.
   std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
+  VpaRule vpa = VpaRule::kFollow;
 };
 
 // A number of pods, and "namespace/name" of the first one.

@@ -84,19 +84,59 @@ void ForEachPodOf(const Catalog& catalog, IsMeant is_meant, Visit visit) {
   }
 }
 
+// Warns about gangs whose PodGroup is missing, or of which fewer pods run than the minimum: the
+// rest may be in another dump.
 void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
   const Catalog& catalog = cluster.catalog();
-  Found pods;
-  ForEachPodOf(
-      catalog, [](const PodShape& shape) { return shape.scheduling_group != kNoText; },
-      [&](PodId pod) { pods.Add(catalog.PodName(pod)); });
-  if (pods.count == 0) return;
-  warnings.push_back({"PodsOfGroups",
-                      absl::StrCat(Count(pods.count, "pod names", "pods name"),
-                                   " a PodGroup (spec.schedulingGroup, a label or an annotation), "
-                                   "which is not evaluated: ",
-                                   Printable(pods.Text()), "; pods of a gang are moved one by one"),
-                      ""});
+  Found missing;
+  Found small;
+  for (size_t g = 0; g < catalog.gangs().size(); ++g) {
+    const Gang& gang = catalog.gangs()[g];
+    const int64_t running = catalog.gang_states().gangs[g].running;
+    const std::string name =
+        absl::StrCat(Absl(ToString(gang.kind)), " ", Absl(catalog.Text(gang.namespace_name)), "/",
+                     Absl(catalog.Text(gang.name)));
+    const bool has_object = gang.kind == GangKind::kPodGroup ||
+                            gang.kind == GangKind::kCoscheduling || gang.kind == GangKind::kVolcano;
+    if (has_object && !gang.has_object && running > 0) missing.Add(name);
+    if (running > 0 && running < gang.min_count.value_or(0)) {
+      small.Add(absl::StrCat(name, ": the minimum is ", *gang.min_count, ", and ", running,
+                             running == 1 ? " pod runs" : " pods run"));
+    }
+  }
+  if (missing.count > 0) {
+    warnings.push_back(
+        {"PodGroupsMissing",
+         absl::StrCat("pods name ", Count(missing.count, "group", "groups"),
+                      " that the input lacks, ", Printable(missing.Text()),
+                      "; its minimum is unknown, and its pods stay together where they are"),
+         ""});
+  }
+  if (small.count > 0) {
+    warnings.push_back(
+        {"GangsIncomplete",
+         absl::StrCat("fewer pods run than the minimum of ", Count(small.count, "gang", "gangs"),
+                      ", or the input lacks some: ", Printable(small.Text())),
+         ""});
+  }
+}
+
+// Warns about CapacityBuffers for which less room is kept than they ask for.
+void WarnOfBuffers(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = cluster.catalog();
+  Found buffers;
+  for (const KeptBuffer& buffer : catalog.buffers()) {
+    if (buffer.problem.empty()) continue;
+    buffers.Add(absl::StrCat("CapacityBuffer ", Absl(catalog.Text(buffer.namespace_name)), "/",
+                             Absl(catalog.Text(buffer.name)), ": ", buffer.problem));
+  }
+  if (buffers.count == 0) return;
+  warnings.push_back(
+      {"CapacityBuffersIncomplete",
+       absl::StrCat("less room is kept than ",
+                    Count(buffers.count, "CapacityBuffer asks", "CapacityBuffers ask"),
+                    " for, so nodes that it needs may go: ", Printable(buffers.Text())),
+       ""});
 }
 
 std::string_view GroupOfOwner(std::string_view api_version) {
@@ -111,7 +151,8 @@ bool IsKnown(const Catalog& catalog, const PodShape& shape) {
     // A DaemonSet or StatefulSet of another API has this kind too.
     return group.find('.') == group.npos;
   }
-  return shape.mirror || (group.empty() && catalog.Text(shape.controller.kind) == "Node");
+  const std::string_view kind = catalog.Text(shape.controller.kind);
+  return shape.mirror || (group.empty() && kind == "Node") || kind == "CapacityBuffer";
 }
 
 // Warns about pods of unknown controllers: the rules assume that nothing recreates such pods.
@@ -168,6 +209,7 @@ void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot&
                        std::vector<InputWarning>& warnings) {
   WarnOfKinds(objects, warnings);
   WarnOfPodGroups(cluster, warnings);
+  WarnOfBuffers(cluster, warnings);
   WarnOfControllers(cluster, warnings);
   WarnOfBudgets(cluster, warnings);
 }

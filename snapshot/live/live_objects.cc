@@ -178,6 +178,7 @@ void LiveSnapshot::FindPodsOf(NodeId node) {
   const auto first = unplaced_.lower_bound({name, 0});
   auto end = first;
   for (; end != unplaced_.end() && end->first.first == name; ++end) {
+    catalog_->SetHome(pods_[end->second].id, node);
     snapshot_.AddPod(pods_[end->second].id, node);
   }
   unplaced_.erase(first, end);

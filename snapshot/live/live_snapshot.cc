@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/gangs.h"
 #include "snapshot/objects/key_values.h"
 #include "snapshot/objects/quantity.h"
 #include "snapshot/topology_tables.h"
@@ -262,7 +263,9 @@ bool LiveSnapshot::CountsAgree() const {
   return snapshot_.ghost() == kNoNode && snapshot_.nodes() == Nodes() &&
          snapshot_.placed_pods() + unplaced_.size() + left_out == Pods() &&
          held_of_.size() == catalog_->pods() &&
-         snapshot_.placed_pods() + unplaced_.size() + free_ids_.size() == held_of_.size();
+         snapshot_.placed_pods() + unplaced_.size() + free_ids_.size() +
+                 catalog_->BufferPods().size() ==
+             held_of_.size();
 }
 
 void LiveSnapshot::StayInBounds() {
@@ -514,6 +517,7 @@ void LiveSnapshot::Enter(uint32_t place) {
   if (node == kNoNode) {
     unplaced_.emplace(std::pair(named.wanted_node, held.order), place);
   } else {
+    catalog_->SetHome(held.id, node);
     snapshot_.AddPod(held.id, node);
   }
 }
@@ -550,6 +554,7 @@ LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
   }
   catalog_->deletion_times_.erase(id);
   catalog_->unready_pods_.erase(id);
+  catalog_->homes_.erase(id);
   catalog_->pods_[Index(id)] = PodInfo();
   held_of_[Index(id)] = kNoPlace;
   free_ids_.push_back(id);
@@ -627,11 +632,14 @@ bool LiveSnapshot::HasManyDeadTexts() const {
 bool LiveSnapshot::Charge(PodShapeId shape, int sign) {
   bool in_bounds = true;
   if (charged_.size() < catalog_->resources()) charged_.resize(catalog_->resources());
-  for (const auto& [resource, amount] : catalog_->shape(shape).charge_requests) {
-    // Stays between 0 and the sum of two amounts: a sum out of bounds leads to a rebuild.
-    int64_t& sum = charged_[Index(resource)];
-    if (__builtin_add_overflow(sum, sign * amount, &sum)) sum = kUncountable;
-    in_bounds &= sum <= kChargedMax;
+  const PodShape& of = catalog_->shape(shape);
+  for (const Requests* const list : {&of.charge_requests, &of.home_requests}) {
+    for (const auto& [resource, amount] : *list) {
+      // Stays between 0 and the sum of two amounts: a sum out of bounds leads to a rebuild.
+      int64_t& sum = charged_[Index(resource)];
+      if (__builtin_add_overflow(sum, sign * amount, &sum)) sum = kUncountable;
+      in_bounds &= sum <= kChargedMax;
+    }
   }
   return in_bounds;
 }
@@ -648,7 +656,19 @@ ClusterSnapshot& LiveSnapshot::Snapshot() {
   }
   if (stale_) Rebuild();
   if (storage_is_old_) FillStorage();
+  if (!catalog_->gangs().empty()) UpdateGangs();
   return snapshot_;
+}
+
+void LiveSnapshot::UpdateGangs() {
+  if (snapshot_.depth() > 0 || snapshot_.StateId() == gangs_counted_) return;
+  GangStates states = CountGangs(snapshot_);
+  if (states != catalog_->gang_states()) {
+    CopyCatalogIfRead();
+    catalog_->gang_states_ = std::move(states);
+    Changed();
+  }
+  gangs_counted_ = snapshot_.StateId();
 }
 
 // Places in pods_ of the pods that have a shape: first the pods of each node of the snapshot by
@@ -750,6 +770,7 @@ bool LiveSnapshot::BuildAgain() {
   using enum Options::UnknownNamespaces;
   if (options_.unknown_namespaces == kKeepPods) builder->KeepWhereNamespacesAreUnknown();
   builder->SetVersion(options_.kubernetes_version);
+  builder->SetVpa(options_.vpa);
   BuilderSink sink(*builder);
   const absl::Status given = GiveObjects(sink);
   EBB_CHECK(given.ok());
@@ -786,6 +807,9 @@ bool LiveSnapshot::BuildAgain() {
   catalog_ = builder_->catalog_.get();
   snapshot_ = *std::move(snapshot);
   snapshot_.SetMatchOs(options_.match_os);
+  // The pods of CapacityBuffers come last, and only the catalog has them and their shapes.
+  held_of.resize(catalog_->pods(), kNoPlace);
+  shapes.resize(catalog_->pod_shapes());
   held_of_ = std::move(held_of);
   shapes_ = std::move(shapes);
   dead_shapes_ = 0;
@@ -795,6 +819,7 @@ bool LiveSnapshot::BuildAgain() {
   unplaced_.clear();
   charged_.clear();
   for (const uint32_t place : held_of_) {
+    if (place == kNoPlace) continue;
     const HeldPod& pod = pods_[place];
     if (snapshot_.NodeOf(pod.id) == kNoNode) {
       unplaced_.emplace(std::pair(pod.named.wanted_node, pod.order), place);
@@ -871,6 +896,8 @@ std::vector<PodId> LiveSnapshot::Pending() {
   std::vector<PodId> pending;
   pending.reserve(places.size());
   for (const uint32_t place : places) pending.push_back(pods_[place].id);
+  const std::vector<PodId> buffers = catalog_->BufferPods();
+  pending.insert(pending.end(), buffers.begin(), buffers.end());
   return pending;
 }
 

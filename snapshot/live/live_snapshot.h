@@ -101,7 +101,8 @@ enum class RebuildCause : uint8_t {
   kBudget,      // Budgets exceed a limit.
   kNamespace,   // A namespace with pods changed so that some term selects it, or no longer
                 // does; or it was deleted while it had pods.
-  kStorage,     // A DeviceClass changed.
+  kStorage,     // A DeviceClass, PodGroup, CapacityBuffer, PodTemplate or VerticalPodAutoscaler
+                // changed.
   kAmounts,     // Amounts or resources exceed what can be added up pod by pod.
   kDeadShapes,  // Most shapes have no pods any more.
   kGoneNodes,   // Most ids of nodes belong to removed nodes.
@@ -211,6 +212,7 @@ class LiveSnapshot {
     bool match_os = false;
     // See SnapshotBuilder::SetVersion.
     std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
+    VpaRule vpa = VpaRule::kFollow;
     // Must outlive the LiveSnapshot.  May be null.
     RebuildObserver* rebuild_observer = nullptr;
   };
@@ -368,6 +370,8 @@ class LiveSnapshot {
   void ReleaseKeys();
   bool Charge(PodShapeId shape, int sign);
 
+  // Counts the pods of gangs again, if the snapshot has changed.
+  void UpdateGangs();
   void BecomeStale(RebuildCause cause);
   void Rebuild();
   // Returns whether symbols() was replaced.
@@ -417,6 +421,7 @@ class LiveSnapshot {
   std::shared_ptr<LiveBranch::Readers> readers_ = std::make_shared<LiveBranch::Readers>(0);
   std::optional<RebuildCause> stale_;
   bool is_changing_ = false;     // True in Take(); stays true if Take() ran out of memory.
+  uint64_t gangs_counted_ = 0;   // The StateId for which the pods of gangs were counted.
   bool storage_is_old_ = false;  // The next Snapshot() must fill the catalog's storage again.
   size_t nodes_gone_ = 0;        // The number of ids of removed nodes in the catalog.
   // Namespaces that were deleted and that the catalog's counters still select.

@@ -17,18 +17,32 @@ struct Overloaded : Calls... {
   using Calls::operator()...;
 };
 
-constexpr std::string_view kStorageKinds[] = {
-    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
-    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass",
-    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice",      "Machine",
-    "NodeClaim"};
+constexpr std::string_view kStorageKinds[] = {"PersistentVolume",
+                                              "PersistentVolumeClaim",
+                                              "StorageClass",
+                                              "CSIDriver",
+                                              "CSINode",
+                                              "VolumeAttachment",
+                                              "CSIStorageCapacity",
+                                              "DeviceClass",
+                                              "ResourceClaim",
+                                              "ResourceClaimTemplate",
+                                              "ResourceSlice",
+                                              "Machine",
+                                              "NodeClaim",
+                                              "PodGroup",
+                                              "PodTemplate",
+                                              "CapacityBuffer",
+                                              "VerticalPodAutoscaler"};
 static_assert(std::size(kStorageKinds) == std::variant_size_v<StorageObject>);
 
 template <typename Kind>
 constexpr bool kIsNamespacedStorage =
     std::is_same_v<Kind, PersistentVolumeClaim> || std::is_same_v<Kind, CsiStorageCapacity> ||
     std::is_same_v<Kind, ResourceClaim> || std::is_same_v<Kind, ResourceClaimTemplate> ||
-    std::is_same_v<Kind, Machine>;
+    std::is_same_v<Kind, Machine> || std::is_same_v<Kind, PodGroup> ||
+    std::is_same_v<Kind, PodTemplate> || std::is_same_v<Kind, CapacityBuffer> ||
+    std::is_same_v<Kind, VerticalPodAutoscaler>;
 
 }  // namespace
 

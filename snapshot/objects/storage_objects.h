@@ -154,10 +154,63 @@ struct NodeClaim {
   Text provider_id;  // status.providerID.
 };
 
+// Objects that say which pods belong together, and what room pods will need.
+
+// A PodGroup of scheduling.k8s.io, scheduling.x-k8s.io (scheduler-plugins) or
+// scheduling.volcano.sh.  A pod names its group (Pod::scheduling_group, a label or an annotation).
+struct PodGroup {
+  ObjectMeta meta;
+  Text group;  // The group in apiVersion.
+  // spec.schedulingPolicy.gang.minCount, or spec.minMember; absent: the policy is not a gang.
+  std::optional<int64_t> min_count;
+  bool whole = false;  // spec.disruptionMode is PodGroup (1.36) or all: pods go together.
+};
+
+struct PodTemplate {
+  ObjectMeta meta;
+  Pod pod;  // template.metadata and template.spec.
+};
+
+// A CapacityBuffer of autoscaling.x-k8s.io.  Its controller writes the template and the number of
+// pods into the status, also if the spec names a scalable object or limits.
+struct CapacityBuffer {
+  ObjectMeta meta;
+  Text strategy;       // status.provisioningStrategy.
+  Text template_name;  // status.podTemplateRef.name.
+  std::optional<int64_t> replicas;
+  bool ready =
+      false;  // Condition ReadyForProvisioning is True; or Provisioning, unless it is False.
+};
+
+struct VerticalPodAutoscaler {
+  // One of spec.resourcePolicy.containerPolicies.
+  struct Policy {
+    Text container;  // "*": all containers without a policy of their own.
+    Text mode;
+    ResourceList min_allowed;
+    ResourceList max_allowed;
+    bool has_controlled = false;   // controlledResources is present.
+    std::vector<Text> controlled;  // controlledResources.
+  };
+  // One of status.recommendation.containerRecommendations.
+  struct Recommendation {
+    Text container;
+    ResourceList target;
+  };
+  ObjectMeta meta;
+  Text target_kind;  // spec.targetRef.
+  Text target_name;
+  Text update_mode;  // spec.updatePolicy.updateMode.
+  std::vector<Policy> policies;
+  bool has_recommendation = false;  // status.recommendation is present.
+  std::vector<Recommendation> recommendations;
+};
+
 using StorageObject =
     std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver, CsiNode,
                  VolumeAttachment, CsiStorageCapacity, DeviceClass, ResourceClaim,
-                 ResourceClaimTemplate, ResourceSlice, Machine, NodeClaim>;
+                 ResourceClaimTemplate, ResourceSlice, Machine, NodeClaim, PodGroup, PodTemplate,
+                 CapacityBuffer, VerticalPodAutoscaler>;
 
 }  // namespace ebb::objects
 

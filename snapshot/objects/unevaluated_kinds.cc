@@ -12,7 +12,7 @@ constexpr std::string_view kPoolsWhy =
     "plan removes";
 constexpr std::string_view kGroups = "PodGroupsNotEvaluated";
 constexpr std::string_view kGroupsWhy =
-    "pods of a gang are moved one by one, as if each stood alone";
+    "ebb knows the pods of their gangs by labels, and reads no minimum from these objects";
 constexpr std::string_view kBudgets = "CustomBudgetsNotEvaluated";
 constexpr std::string_view kBudgetsWhy = "they may refuse evictions that the plan counts on";
 constexpr std::string_view kEvictors = "EvictorsNotEvaluated";
@@ -29,18 +29,12 @@ constexpr auto kKinds = std::to_array<UnevaluatedKind>({
      "Karpenter may be replacing or deleting their nodes"},
     {"karpenter.sh", "Machine", "NodeClaimsNotEvaluated",
      "Karpenter may be replacing or deleting their nodes"},
-    {"autoscaling.k8s.io", "VerticalPodAutoscaler", "VerticalPodAutoscalersNotEvaluated",
-     "pods that move may return with other requests"},
-    {"autoscaling.x-k8s.io", "CapacityBuffer", "CapacityBuffersNotEvaluated", kNoRoom},
     {"autoscaling.x-k8s.io", "ProvisioningRequest", "ProvisioningRequestsNotEvaluated", kNoRoom},
     {"scheduling.koordinator.sh", "Reservation", "ReservationsNotEvaluated", kNoRoom},
-    {"scheduling.k8s.io", "PodGroup", kGroups, kGroupsWhy},
     {"scheduling.k8s.io", "CompositePodGroup", kGroups, kGroupsWhy},
     {"scheduling.k8s.io", "Workload", kGroups, kGroupsWhy},
     {"kueue.x-k8s.io", "Workload", kGroups, kGroupsWhy},
-    {"scheduling.x-k8s.io", "PodGroup", kGroups, kGroupsWhy},
     {"scheduling.sigs.k8s.io", "PodGroup", kGroups, kGroupsWhy},
-    {"scheduling.volcano.sh", "PodGroup", kGroups, kGroupsWhy},
     {"scheduling.run.ai", "PodGroup", kGroups, kGroupsWhy},
     {"leaderworkerset.x-k8s.io", "LeaderWorkerSet", kGroups, kGroupsWhy},
     {"jobset.x-k8s.io", "JobSet", kGroups, kGroupsWhy},

@@ -430,7 +430,8 @@ TEST(PlanTextTest, ReasonsAreSpelledAsTheAutoscalerDoesAndReadAgain) {
       {kUnexpectedError, "UnexpectedError"},
       {kNoNodeInfo, "NoNodeInfo"},
       {kBlockedByOnCompletionPod, "BlockedByOnCompletionPod"},
-      {kNotStarted, "NotStarted"}};
+      {kNotStarted, "NotStarted"},
+      {kHeadroomReached, "HeadroomReached"}};
   for (const auto& [reason, name] : names) {
     EXPECT_EQ(ToString(reason), name);
     EXPECT_EQ(UnremovableReasonOf(name), reason) << name;

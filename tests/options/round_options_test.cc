@@ -34,9 +34,16 @@ Json Changed(const Json& value) {
   if (value.is_number_integer()) return value.get<int64_t>() + 1;
   if (value.is_number_float()) return value.get<double>() + 0.25;
   if (value.is_array()) return Json::array({"example.com/x", "example.com/y"});
-  static const auto* const others = new std::map<std::string, std::string>{
-      {"autoscaler", "fewest-pods"}, {"must-fit", "best-effort"},   {"kept", "lost"},
-      {"anew", "keep-timer"},        {"always", "before-deletion"}, {"auto", "1.37"}};
+  static const auto* const others =
+      new std::map<std::string, std::string>{{"autoscaler", "fewest-pods"},
+                                             {"must-fit", "best-effort"},
+                                             {"kept", "lost"},
+                                             {"anew", "keep-timer"},
+                                             {"always", "before-deletion"},
+                                             {"auto", "1.37"},
+                                             {"follow", "ignore"},
+                                             {"keep", "ignore"},
+                                             {"none", "cpu=7.5%,per=zone"}};
   return others->at(value.get<std::string>());
 }
 
@@ -48,7 +55,7 @@ std::string ErrorOf(const Json& json) {
 TEST(RoundOptionsTest, AChangedFieldSurvivesJsonAndChangesNoOther) {
   const Json defaults = OptionsJson({});
   const auto leaves = Leaves(defaults);
-  EXPECT_EQ(leaves.size(), 48u);
+  EXPECT_EQ(leaves.size(), 51u);
   for (const auto& leaf : leaves) {
     Json changed = defaults;
     changed[leaf] = Changed(defaults[leaf]);
@@ -97,6 +104,9 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   down.clock_jump_max_s = 18;
   down.max_bulk_soft_taint_count = 19;
   down.node_deletion_candidate_ttl_s = 20;
+  down.planner.headroom = {.cpu = 0.05, .memory = 0.025, .per = HeadroomPer::kGroup};
+  down.planner.drain.gangs = Gangs::kIgnore;
+  options.load.vpa = VpaRule::kIgnore;
   down.recent_eviction_ttl_s = 21;
   down.displaced_pods = DisplacedPods::kBestEffort;
   down.skipped_timer = SkippedTimer::kLost;
@@ -108,7 +118,7 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
     "candidateOrder": "least-utilized",
     "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true,
               "bypassedSchedulerNames": ["custom"], "matchOs": false,
-              "kubernetesVersion": "1.37"},
+              "kubernetesVersion": "1.37", "vpa": "ignore"},
     "readiness": {"startupTaints": ["a", "b"], "startupTaintPrefixes": ["c/"],
                   "csiNodeAware": true},
     "scaleDown": {
@@ -116,11 +126,11 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
         "scaleDownUtilizationThreshold": 0.1, "scaleDownGpuUtilizationThreshold": 0.2,
         "scaleDownUnreadyEnabled": false, "ignoreDaemonsetsUtilization": true,
         "ignoreMirrorPodsUtilization": true, "unremovableNodeRecheckTimeoutSeconds": 1,
-        "minNodesPerPass": 2,
+        "minNodesPerPass": 2, "headroom": "cpu=5%,memory=2.5%,per=group",
         "drain": {
           "skipNodesWithSystemPods": false, "skipNodesWithLocalStorage": true,
           "skipNodesWithCustomControllerPods": false, "minReplicaCount": 3,
-          "blockingSystemPodDisruptionTimeoutSeconds": 4}},
+          "blockingSystemPodDisruptionTimeoutSeconds": 4, "gangs": "ignore"}},
       "deletion": {
         "scaleDownUnneededTimeSeconds": 5, "scaleDownUnreadyTimeSeconds": 6,
         "minimums": {"cores": 7, "memoryBytes": 8, "nodes": 9}, "groupsHaveTemplates": false},
@@ -157,7 +167,7 @@ TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
       "r.db: round 3: options.scaleDown.planner.drain.newRule: is not an option that this ebb "
       "knows; the options here are skipNodesWithSystemPods, skipNodesWithLocalStorage, "
       "skipNodesWithCustomControllerPods, minReplicaCount, "
-      "blockingSystemPodDisruptionTimeoutSeconds");
+      "blockingSystemPodDisruptionTimeoutSeconds, gangs");
   EXPECT_THAT(error("/scaleDown/budgets/maxDrainParalelism", 1),
               HasSubstr("knows; did you mean maxDrainParallelism?"));
   EXPECT_EQ(error("/scaleDown/budgets/maxDrainParallelism", -1),
@@ -175,6 +185,13 @@ TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
   EXPECT_THAT(error("/readiness/startupTaints", "x"), HasSubstr("is not a list of texts"));
   EXPECT_THAT(error("/readiness/startupTaints", Json::array({1})),
               HasSubstr("is not a list of texts"));
+  for (const char* wrong :
+       {"", "cpu=10", "cpu=-5%", "cpu=100%", "disk=5%", "per=zone", "cpu=5%,per=x"}) {
+    EXPECT_EQ(error("/scaleDown/planner/headroom", wrong),
+              "r.db: round 3: options.scaleDown.planner.headroom: is not of the form "
+              "cpu=10%,memory=10%,per=zone")
+        << wrong;
+  }
   EXPECT_THAT(error("/candidateOrder", "none"),
               HasSubstr("is not one of autoscaler, fewest-pods, "));
   EXPECT_EQ(error("/scaleDown/budgets", 7),

@@ -272,6 +272,41 @@ Line Dumped(const objects::NodeClaim& claim) {
   return line.Put("provider", claim.provider_id);
 }
 
+Line Dumped(const objects::PodGroup& pods) {
+  Line line("PodGroup");
+  line.Put("name", pods.meta).Put("group", pods.group).Put("min_count", pods.min_count);
+  return line.Put("whole", pods.whole);
+}
+
+Line Dumped(const objects::PodTemplate& from) {
+  Line line("PodTemplate");
+  line.Put("name", from.meta).Put("pod", from.pod.meta).Put("container", from.pod.containers);
+  line.Put("priority", from.pod.priority);
+  return line.Put("selector", from.pod.node_selector);
+}
+
+Line Dumped(const objects::CapacityBuffer& buffer) {
+  Line line("CapacityBuffer");
+  line.Put("name", buffer.meta).Put("strategy", buffer.strategy);
+  line.Put("template", buffer.template_name).Put("replicas", buffer.replicas);
+  return line.Put("ready", buffer.ready);
+}
+
+Line Dumped(const objects::VerticalPodAutoscaler& vpa) {
+  Line line("VerticalPodAutoscaler");
+  line.Put("name", vpa.meta).Put("kind", vpa.target_kind).Put("target", vpa.target_name);
+  line.Put("mode", vpa.update_mode).Put("recommended", vpa.has_recommendation);
+  for (const objects::VerticalPodAutoscaler::Policy& policy : vpa.policies) {
+    line.Put("policy", policy.container).Put("mode", policy.mode).Put("min", policy.min_allowed);
+    line.Put("max", policy.max_allowed).Put("has_controlled", policy.has_controlled);
+    line.Put("controlled", policy.controlled);
+  }
+  for (const auto& [container, target] : vpa.recommendations) {
+    line.Put("container", container).Put("recommends", target);
+  }
+  return line;
+}
+
 }  // namespace
 
 absl::Status DumpSink::OnStorageObject(const objects::StorageObject& object) {

@@ -91,9 +91,7 @@ class DisclosureTest(base.EbbTest):
     def test_kinds_that_may_matter_are_named_with_their_number(self):
         cluster = self.CLUSTER + [
             custom("karpenter.sh/v1", "NodePool", "spot"), custom("karpenter.sh/v1", "NodePool", "general"),
-            custom("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "web", "shop"),
-            custom("autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", "room", "shop"),
-            custom("scheduling.volcano.sh/v1beta1", "PodGroup", "train", "ml"),
+            custom("autoscaling.x-k8s.io/v1beta1", "ProvisioningRequest", "web", "shop"),
             custom("kueue.x-k8s.io/v1beta1", "Workload", "train", "ml"),
             custom("machine.openshift.io/v1beta1", "MachineSet", "workers", "openshift-machine-api"),
             {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"},
@@ -102,11 +100,10 @@ class DisclosureTest(base.EbbTest):
         plan, err = self.plan(cluster)
         warnings = self.warnings(plan)
         self.assertEqual(set(warnings) - {"MinimumAssumed"},
-                         {"NodePoolsNotEvaluated", "VerticalPodAutoscalersNotEvaluated",
-                          "CapacityBuffersNotEvaluated", "PodGroupsNotEvaluated",
+                         {"NodePoolsNotEvaluated", "ProvisioningRequestsNotEvaluated", "PodGroupsNotEvaluated",
                           "GroupSizesNotEvaluated", "SchedulerConfigurationNotEvaluated"})
         self.assertIn("2 NodePools (general and 1 more) are not evaluated", warnings["NodePoolsNotEvaluated"])
-        self.assertIn("1 VerticalPodAutoscaler (shop/web) is not", err)
+        self.assertIn("1 ProvisioningRequest (shop/web) is not", err)
         self.assertIn("KubeSchedulerConfiguration", err)
 
     def test_a_strict_plan_fails_on_unevaluated_objects(self):
@@ -121,24 +118,33 @@ class DisclosureTest(base.EbbTest):
             out = self.ebb("plan", self.path(name), "--assume-complete", "--now", START, "-o", "json")[0]
             self.assertIn("NodePoolsNotEvaluated", self.warnings(json.loads(out)), name)
 
-    def test_pods_of_a_gang_are_named(self):
-        gang = pod("train-0", "a")
-        gang["spec"]["schedulingGroup"] = {"podGroupName": "train"}
-        older = pod("train-1", "b")
-        older["spec"]["workloadRef"] = {"name": "w", "podGroup": "train"}
-        plan, _ = self.plan(self.CLUSTER + [gang, older])
-        self.assertIn("2 pods name a PodGroup", self.warnings(plan)["PodsOfGroups"])
-        self.assertIn("default/train-0 and 1 more", self.warnings(plan)["PodsOfGroups"])
+    def gang(self, **group):
+        pods = []
+        for i, name in enumerate("ab"):
+            member = pod("train-%d" % i, name)
+            member["spec"]["schedulingGroup"] = {"podGroupName": "train"}
+            pods.append(member)
+        groups = [{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
+                   "metadata": {"name": "train", "namespace": "default"}, "spec": group}] if group else []
+        return self.CLUSTER + pods + groups
 
-    def test_pods_that_schedulers_of_gangs_label_or_annotate_are_named_without_their_groups(self):
-        for key in ("scheduling.k8s.io/group-name", "scheduling.x-k8s.io/pod-group",
-                    "pod-group.scheduling.sigs.k8s.io", "kueue.x-k8s.io/pod-group-name"):
-            for field in ("annotations", "labels"):
-                gang = pod("train-0", "a")
-                gang["metadata"].setdefault(field, {})[key] = "train"
-                with self.subTest(key=key, field=field):
-                    self.assertIn("1 pod names a PodGroup",
-                                  self.warnings(self.plan(self.CLUSTER + [gang])[0])["PodsOfGroups"])
+    def test_a_group_that_is_missing_is_named_and_its_pods_stay(self):
+        plan, _ = self.plan(self.gang())
+        self.assertIn("pods name 1 group that the input lacks, PodGroup default/train",
+                      self.warnings(plan)["PodGroupsMissing"])
+        self.assertEqual([r["node"] for r in plan["remove"] if r["node"] in "ab"], [])
+        self.assertEqual(plan["summary"]["gangs"][0]["name"], "default/train")
+        self.assertEqual(plan["summary"]["gangs"][0]["pods"], 2)
+
+    def test_a_gang_of_which_the_input_has_a_part_is_named(self):
+        plan, _ = self.plan(self.gang(schedulingPolicy={"gang": {"minCount": 3}}))
+        self.assertIn("PodGroup default/train: the minimum is 3, and 2 pods run",
+                      self.warnings(plan)["GangsIncomplete"])
+
+    def test_a_kept_gang_is_explained(self):
+        text, _ = self.explain(self.gang(schedulingPolicy={"gang": {"minCount": 2}}, disruptionMode={"all": {}}), "a")
+        self.assertIn("PodOfGang", text)
+        self.assertIn("2 pods of PodGroup default/train run on 2 nodes, and its pods stay together", text)
 
     def test_pods_of_controllers_of_unknown_kinds_are_named(self):
         cluster = self.CLUSTER + [owned(pod("x", "b"), "apps.kruise.io/v1alpha1", "CloneSet"),

@@ -6776,9 +6776,11 @@ type PlanTables struct {
 	Totals         []string      `protobuf:"bytes,27,rep,name=totals,proto3" json:"totals,omitempty"` // The whole cluster before and after the plan, a line each.
 	Checks         []string      `protobuf:"bytes,28,rep,name=checks,proto3" json:"checks,omitempty"` // What to check before the plan is carried out.
 	Prices         string        `protobuf:"bytes,29,opt,name=prices,proto3" json:"prices,omitempty"` // Sentences about where the prices come from; may be empty.
-	Waves          *WaveFigures  `protobuf:"bytes,300,opt,name=waves,proto3" json:"waves,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	Waves          *WaveFigures  `protobuf:"bytes,30,opt,name=waves,proto3" json:"waves,omitempty"`
+	// Sentences about gangs, CapacityBuffers, headroom, and pods that a VerticalPodAutoscaler changes.
+	Room          []string `protobuf:"bytes,31,rep,name=room,proto3" json:"room,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanTables) Reset() {
@@ -7017,6 +7019,13 @@ func (x *PlanTables) GetPrices() string {
 func (x *PlanTables) GetWaves() *WaveFigures {
 	if x != nil {
 		return x.Waves
+	}
+	return nil
+}
+
+func (x *PlanTables) GetRoom() []string {
+	if x != nil {
+		return x.Room
 	}
 	return nil
 }
@@ -9920,7 +9929,7 @@ const file_planner_proto_rawDesc = "" +
 	"\vExportReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x1a\n" +
 	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot\x125\n" +
-	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xe8\t\n" +
+	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xfb\t\n" +
 	"\n" +
 	"PlanTables\x12 \n" +
 	"\vtermination\x18\x01 \x01(\tR\vtermination\x12\x1d\n" +
@@ -9955,8 +9964,9 @@ const file_planner_proto_rawDesc = "" +
 	"keptMostBy\x12\x16\n" +
 	"\x06totals\x18\x1b \x03(\tR\x06totals\x12\x16\n" +
 	"\x06checks\x18\x1c \x03(\tR\x06checks\x12\x16\n" +
-	"\x06prices\x18\x1d \x01(\tR\x06prices\x120\n" +
-	"\x05waves\x18\xac\x02 \x01(\v2\x19.ebb.v1alpha1.WaveFiguresR\x05wavesB\x11\n" +
+	"\x06prices\x18\x1d \x01(\tR\x06prices\x12/\n" +
+	"\x05waves\x18\x1e \x01(\v2\x19.ebb.v1alpha1.WaveFiguresR\x05waves\x12\x12\n" +
+	"\x04room\x18\x1f \x03(\tR\x04roomB\x11\n" +
 	"\x0f_saved_per_hour\"\xf4\x04\n" +
 	"\vWaveFigures\x124\n" +
 	"\x05waves\x18\x01 \x03(\v2\x1e.ebb.v1alpha1.WaveFigures.WaveR\x05waves\x12$\n" +

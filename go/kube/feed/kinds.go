@@ -92,6 +92,9 @@ var Kinds = []*Kind{
 	typed(storagev1.SchemeGroupVersion, "VolumeAttachment", "volumeattachments", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Storage().V1().VolumeAttachments().Informer()
 	}),
+	typed(corev1.SchemeGroupVersion, "PodTemplate", "podtemplates", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		return f.Core().V1().PodTemplates().Informer()
+	}),
 	optional("resource.k8s.io", "DeviceClass", "deviceclasses"),
 	optional("resource.k8s.io", "ResourceSlice", "resourceslices"),
 	optional("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates"),

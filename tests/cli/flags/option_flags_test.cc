@@ -66,6 +66,7 @@ ValueKind KindOfFlag(OptionKind kind) {
       return ValueKind::kChoice;
     case OptionKind::kNames:
     case OptionKind::kKeys:
+    case OptionKind::kText:
       break;
   }
   return ValueKind::kText;

@@ -501,7 +501,8 @@ std::vector<std::string> SomeValues(const CLI::Option& option) {
     case ValueKind::kChoice:
       return ChoicesOf(option);
     case ValueKind::kText:
-      // The only text that is checked further.
+      // The only texts that are checked further.
+      if (option.check_lname("headroom")) return {"cpu=7%"};
       if (option.check_lname("fail-if")) return {"removed<1"};
       return {"some-name"};
     default:

@@ -79,6 +79,36 @@ constexpr std::string_view kObjects = R"([
 {"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"default-x7"},
  "spec":{"nodeClassRef":{"name":"default"}},
  "status":{"nodeName":"n3","providerID":"aws:///a/i-3","imageID":"ami"}},
+{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"train","namespace":"ns"},
+ "spec":{"schedulingPolicy":{"gang":{"minCount":4}},"disruptionMode":{"all":{}}}},
+{"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup",
+ "metadata":{"name":"older","namespace":"ns"},
+ "spec":{"schedulingPolicy":{"gang":{"minCount":2}},"disruptionMode":"PodGroup"}},
+{"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup",
+ "metadata":{"name":"loose","namespace":"ns"},
+ "spec":{"schedulingPolicy":{"basic":{}},"disruptionMode":"Pod"}},
+{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"v","namespace":"ns"},"spec":{"minMember":3,"queue":"q"}},
+{"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t","namespace":"ns"},
+ "template":{"metadata":{"labels":{"app":"buffer"}},"spec":{"nodeSelector":{"disk":"fast"},
+  "containers":[{"name":"main","resources":{"requests":{"cpu":"1"}}}]}}},
+{"apiVersion":"autoscaling.x-k8s.io/v1beta1","kind":"CapacityBuffer",
+ "metadata":{"name":"buf","namespace":"ns"},"spec":{"podTemplateRef":{"name":"t"},"replicas":2},
+ "status":{"replicas":2,"podTemplateRef":{"name":"t"},"provisioningStrategy":"active",
+  "conditions":[{"type":"ReadyForProvisioning","status":"True"}]}},
+{"apiVersion":"autoscaling.x-k8s.io/v1alpha1","kind":"CapacityBuffer",
+ "metadata":{"name":"not-ready","namespace":"ns"},
+ "status":{"conditions":[{"type":"Provisioning","status":"True"},
+  {"type":"ReadyForProvisioning","status":"False"}]}},
+{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler",
+ "metadata":{"name":"web","namespace":"ns"},
+ "spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
+  "updatePolicy":{"updateMode":"Initial"},"resourcePolicy":{"containerPolicies":[
+   {"containerName":"*","mode":"Auto","minAllowed":{"cpu":"10m"},"maxAllowed":{"cpu":"4"},
+    "controlledResources":["cpu"]}]}},
+ "status":{"recommendation":{"containerRecommendations":[
+  {"containerName":"main","target":{"cpu":"2"},"lowerBound":{"cpu":"1"}}]}}},
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns"},
  "spec":{"resourceClaims":[{"name":"a","resourceClaimName":"held"},
   {"name":"b","resourceClaimTemplateName":"gpus"},{"name":"c","resourceClaimTemplateName":"gpus"}]},
@@ -117,6 +147,18 @@ const std::vector<std::string>& Lines() {
       "Machine name=[m] namespace=[openshift-machine-api] group=[machine.openshift.io] node=[n2] "
       "provider=[aws:///a/i-2]",
       "NodeClaim name=[default-x7] node=[n3] provider=[aws:///a/i-3]",
+      "PodGroup name=[train] namespace=[ns] group=[scheduling.k8s.io] min_count=4 whole=true",
+      "PodGroup name=[older] namespace=[ns] group=[scheduling.k8s.io] min_count=2 whole=true",
+      "PodGroup name=[loose] namespace=[ns] group=[scheduling.k8s.io]",
+      "PodGroup name=[v] namespace=[ns] group=[scheduling.volcano.sh] min_count=3",
+      "PodTemplate name=[t] namespace=[ns] label=[app]:[buffer] container=[main] "
+      "requests=[cpu]:1000 selector=[disk]:[fast]",
+      "CapacityBuffer name=[buf] namespace=[ns] strategy=[active] template=[t] replicas=2 "
+      "ready=true",
+      "CapacityBuffer name=[not-ready] namespace=[ns]",
+      "VerticalPodAutoscaler name=[web] namespace=[ns] kind=[Deployment] target=[web] "
+      "mode=[Initial] recommended=true policy=[*] mode=[Auto] min=[cpu]:10 max=[cpu]:4000 "
+      "has_controlled=true controlled=[cpu] container=[main] recommends=[cpu]:2000",
       "Pod name=[p] namespace=[ns] claims=[a] claim=[held] claims=[b] claim=[p-b-x7] "
       "template=[gpus] claims=[c] template=[gpus] claim=[p-ext]",
   };

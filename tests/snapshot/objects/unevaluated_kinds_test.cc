@@ -20,11 +20,7 @@ std::string_view CodeOf(std::string_view api_version, std::string_view kind) {
 TEST(UnevaluatedKindsTest, KindsThatMayMatterHaveACode) {
   EXPECT_EQ(CodeOf("karpenter.sh/v1", "NodePool"), "NodePoolsNotEvaluated");
   EXPECT_EQ(CodeOf("karpenter.sh/v1beta1", "NodePool"), "NodePoolsNotEvaluated");
-  EXPECT_EQ(CodeOf("autoscaling.k8s.io/v1", "VerticalPodAutoscaler"),
-            "VerticalPodAutoscalersNotEvaluated");
-  EXPECT_EQ(CodeOf("autoscaling.x-k8s.io/v1beta1", "CapacityBuffer"),
-            "CapacityBuffersNotEvaluated");
-  for (const char* group : {"scheduling.k8s.io", "scheduling.x-k8s.io", "scheduling.volcano.sh"}) {
+  for (const char* group : {"scheduling.sigs.k8s.io", "scheduling.run.ai"}) {
     EXPECT_EQ(CodeOf(absl::StrCat(group, "/v1alpha1"), "PodGroup"), "PodGroupsNotEvaluated");
   }
   EXPECT_EQ(CodeOf("example.org/v1", "ShardDisruptionBudget"), "CustomBudgetsNotEvaluated");

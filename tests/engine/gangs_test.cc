@@ -1,0 +1,222 @@
+#include "snapshot/gangs.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/make_plan.h"
+#include "engine/verify/verify.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+#include "tests/support/random_seed.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb::gangs_test {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::Pod;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+objects::StorageObject Group(std::string_view name, std::optional<int64_t> min_count, bool whole) {
+  objects::PodGroup group;
+  group.meta.name = name;
+  group.meta.namespace_name = "default";
+  group.group = "scheduling.k8s.io";
+  group.min_count = min_count;
+  group.whole = whole;
+  return group;
+}
+
+Pod Member(std::string_view name, std::string_view node, std::string_view group = "train") {
+  Pod pod(name);
+  pod.On(node).Cpu(100).OwnedBy("Job", "train");
+  pod.raw.scheduling_group = group;
+  return pod;
+}
+
+class GangsTest : public ::testing::Test {
+ protected:
+  // Two pods of the gang on c, two on d; b has room for all.
+  static Cluster Train() {
+    Cluster cluster;
+    cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Node("d").Cpu(1000));
+    cluster.Add(Pod("filler").On("b").Cpu(5000));
+    cluster.Add(Member("train-0", "c")).Add(Member("train-1", "c"));
+    cluster.Add(Member("train-2", "d")).Add(Member("train-3", "d"));
+    return cluster;
+  }
+  void Make(const Cluster& cluster) {
+    snapshot_.emplace(cluster.Build());
+    groups_ = test::OneGroup(*snapshot_);
+    request_.order = CandidateOrder::kInput;
+    request_.pass.now_s = test::kPassTime;
+  }
+  std::vector<std::string> Removed() {
+    made_ = MakePlan(*snapshot_, groups_, request_).value();
+    std::vector<std::string> names;
+    for (const RemovableNode& removal : made_.plan.remove) {
+      names.emplace_back(snapshot_->catalog().NodeName(removal.node));
+    }
+    return names;
+  }
+
+  std::optional<ClusterSnapshot> snapshot_;
+  NodeGroups groups_;
+  PlanRequest request_;
+  PlanResult made_;
+};
+
+TEST_F(GangsTest, AGangKeepsItsNodesAndIsNamed) {
+  Make(Train().Add(Group("train", 4, /*whole=*/true)));
+  EXPECT_THAT(Removed(), IsEmpty());
+  ASSERT_FALSE(made_.plan.keep.empty());
+  const auto kept = std::ranges::find(made_.plan.keep, BlockingPodReason::kPodOfGang,
+                                      &UnremovableNode::blocking_reason);
+  ASSERT_NE(kept, made_.plan.keep.end());
+  EXPECT_EQ(kept->reason, UnremovableReason::kBlockedByPod);
+  EXPECT_EQ(snapshot_->catalog().PodName(kept->pod), "default/train-0");
+}
+
+TEST_F(GangsTest, AGangIsIgnoredIfAsked) {
+  Make(Train().Add(Group("train", 4, /*whole=*/true)));
+  request_.planner.drain.gangs = Gangs::kIgnore;
+  EXPECT_THAT(Removed(), UnorderedElementsAre("c", "d"));
+}
+
+TEST_F(GangsTest, AGangWhoseGroupIsMissingKeepsItsNodes) {
+  Make(Train());
+  EXPECT_THAT(Removed(), IsEmpty());
+}
+
+TEST_F(GangsTest, AGroupThatIsNoGangKeepsNoNodeUnlessItsPodsGoTogether) {
+  Make(Train().Add(Group("train", std::nullopt, /*whole=*/false)));
+  EXPECT_THAT(Removed(), UnorderedElementsAre("c", "d"));
+  Make(Train().Add(Group("train", std::nullopt, /*whole=*/true)));
+  EXPECT_THAT(Removed(), IsEmpty());
+}
+
+TEST_F(GangsTest, PodsBeyondTheMinimumMayMoveIfTheyMayGoOneByOne) {
+  for (const auto& [least, nodes] :
+       std::map<int64_t, size_t>{{4, 0}, {3, 0}, {2, 1}, {1, 1}, {0, 2}}) {
+    Make(Train().Add(Group("train", least, /*whole=*/false)));
+    EXPECT_EQ(Removed().size(), nodes) << least;
+  }
+}
+
+TEST_F(GangsTest, AGangOfOnePodMoves) {
+  Cluster cluster;
+  cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Pod("filler").On("b").Cpu(5000));
+  Make(cluster.Add(Member("train-0", "c")));
+  EXPECT_THAT(Removed(), UnorderedElementsAre("c"));
+}
+
+TEST_F(GangsTest, PodsThatHaveEndedOrAreDeclaredSafeDoNotStay) {
+  Cluster cluster;
+  cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Node("d").Cpu(1000));
+  cluster.Add(Pod("filler").On("b").Cpu(5000));
+  cluster.Add(Member("train-0", "c").SafeToEvict("true")).Add(Member("train-1", "d"));
+  Make(cluster);
+  EXPECT_THAT(Removed(), UnorderedElementsAre("c"));
+}
+
+TEST_F(GangsTest, GangsOfOtherSchedulersAndControllersAreKnownByLabels) {
+  for (const auto& [key, kind] : std::map<std::string_view, GangKind>{
+           {"scheduling.x-k8s.io/pod-group", GangKind::kCoscheduling},
+           {"pod-group.scheduling.sigs.k8s.io", GangKind::kCoscheduling},
+           {"scheduling.k8s.io/group-name", GangKind::kVolcano},
+           {"kueue.x-k8s.io/pod-group-name", GangKind::kKueue},
+           {"jobset.sigs.k8s.io/jobset-name", GangKind::kJobSet},
+           {"leaderworkerset.sigs.k8s.io/name", GangKind::kLeaderWorkerSet},
+           {"ray.io/cluster", GangKind::kRayCluster}}) {
+    Cluster cluster;
+    cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Pod("filler").On("b").Cpu(5000));
+    cluster.Add(Pod("x-0").On("c").Cpu(1).Label(key, "x"));
+    cluster.Add(Pod("x-1").On("b").Cpu(1).Label(key, "x"));
+    Make(cluster);
+    EXPECT_THAT(Removed(), IsEmpty()) << key;
+    ASSERT_EQ(snapshot_->catalog().gangs().size(), 1u);
+    EXPECT_EQ(snapshot_->catalog().gangs()[0].kind, kind);
+  }
+}
+
+TEST_F(GangsTest, EachGroupOfALeaderWorkerSetIsAGangOfItsOwn) {
+  Cluster cluster;
+  cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Pod("filler").On("b").Cpu(5000));
+  for (const char* const index : {"0", "1"}) {
+    cluster.Add(Pod(index)
+                    .On("c")
+                    .Cpu(1)
+                    .Label("leaderworkerset.sigs.k8s.io/name", "x")
+                    .Label("leaderworkerset.sigs.k8s.io/group-index", index));
+  }
+  Make(cluster);
+  EXPECT_EQ(snapshot_->catalog().gangs().size(), 2u);
+  EXPECT_THAT(Removed(), UnorderedElementsAre("c"));
+}
+
+TEST_F(GangsTest, TheVerifierRefusesAPlanThatBreaksAGang) {
+  Make(Train().Add(Group("train", 4, /*whole=*/true)));
+  request_.planner.drain.gangs = Gangs::kIgnore;
+  EXPECT_EQ(Removed().size(), 2u);
+  request_.planner.drain.gangs = Gangs::kKeep;
+  const absl::Status refused =
+      Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made_), made_.plan);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("PodOfGang"));
+}
+
+// Any subset of the nodes that a plan removes leaves each gang its minimum.
+TEST_F(GangsTest, RandomGangsKeepTheirMinimum) {
+  test::Dice seed(test::RandomSeed());
+  for (int round = 0; round < 200; ++round) {
+    Cluster cluster;
+    std::vector<std::string> nodes;
+    for (int n = 0; n < 8; ++n) nodes.push_back("n" + std::to_string(n));
+    cluster.Add(Node("big").Cpu(80000)).Add(Pod("filler").On("big").Cpu(50000));
+    for (const std::string& node : nodes) cluster.Add(Node(node).Cpu(4000));
+    std::vector<int64_t> least;
+    for (int g = 0; g < 3; ++g) {
+      const std::string group = "g" + std::to_string(g);
+      const auto pods = static_cast<int64_t>(seed.Below(7));
+      least.push_back(static_cast<int64_t>(seed.Below(6)));
+      for (int64_t p = 0; p < pods; ++p) {
+        cluster.Add(Member(test::Keep(group + "-" + std::to_string(p)), test::Keep(seed.Of(nodes)),
+                           test::Keep(group)));
+      }
+      cluster.Add(Group(test::Keep(group), least.back(), /*whole=*/false));
+    }
+    Make(cluster);
+    (void)Removed();
+    std::map<std::string, int64_t> running;
+    std::map<std::string, std::set<std::string>> moved;  // A pod may move several times.
+    const Catalog& catalog = snapshot_->catalog();
+    snapshot_->alive().ForEach([&](NodeId node) {
+      for (const PodId pod : snapshot_->PodsOn(node)) {
+        const std::string name = catalog.PodName(pod);
+        if (name.starts_with("default/g")) ++running[name.substr(8, 2)];
+      }
+    });
+    for (const RemovableNode& removal : made_.plan.remove) {
+      for (const Move& move : removal.moves) {
+        const std::string name = catalog.PodName(move.pod);
+        moved[name.substr(8, 2)].insert(name);
+      }
+    }
+    for (int g = 0; g < 3; ++g) {
+      const std::string group = "g" + std::to_string(g);
+      const auto gone = static_cast<int64_t>(moved[group].size());
+      if (gone == 0 || running[group] <= 1) continue;
+      EXPECT_GE(running[group] - gone, least[static_cast<size_t>(g)]) << group;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ebb::gangs_test
