@@ -101,7 +101,7 @@ enum class RebuildCause : uint8_t {
   kBudget,      // Budgets exceed a limit.
   kNamespace,   // A namespace with pods changed so that some term selects it, or no longer
                 // does; or it was deleted while it had pods.
-  kStorage,     // A DeviceClass changed.
+  kStorage,     // A class, claim or slice of devices changed, or a pod that uses them.
   kAmounts,     // Amounts or resources exceed what can be added up pod by pod.
   kDeadShapes,  // Most shapes have no pods any more.
   kGoneNodes,   // Most ids of nodes belong to removed nodes.
@@ -351,6 +351,7 @@ class LiveSnapshot {
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
   [[nodiscard]] static bool HasCondition(const HeldPod& held);
+  [[nodiscard]] bool UsesDevices(PodShapeId shape) const;
   // The place of a pod in its node's list; kNoNode: the pod was on no node.
   struct Standing {
     NodeId node = kNoNode;
