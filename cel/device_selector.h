@@ -60,6 +60,8 @@ inline constexpr size_t kSelectorBytesMax = 10 * 1024;
 // CELSelectorExpressionMaxCost.
 inline constexpr uint64_t kSelectorCostMax = 1'000'000;
 
+struct Program;  // cel/program.h
+
 class DeviceSelector {
  public:
   // InvalidArgument: Kubernetes refuses the expression (syntax, types, result that is no bool).
@@ -77,7 +79,6 @@ class DeviceSelector {
   [[nodiscard]] absl::StatusOr<bool> Matches(const DeviceForSelector& device, uint64_t& cost) const;
 
  private:
-  struct Program;
   explicit DeviceSelector(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
   std::shared_ptr<const Program> program_;

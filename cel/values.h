@@ -1,14 +1,12 @@
-// The values of devices that selectors read and the language's own types lack: quantities and
+// The values of devices that the language of selectors does not have itself: quantities and
 // versions.
 //
-// Units:   none.
-// Cost:    Parse is O(length) and does not allocate.
+// Cost:    O(length).  Nothing here allocates, but for the texts of errors.
 // Threads: plain values.
 
 #ifndef EBB_CEL_VALUES_H_
 #define EBB_CEL_VALUES_H_
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -18,30 +16,28 @@
 
 namespace ebb::cel {
 
-// An exact amount, as k8s.io/apimachinery/pkg/api/resource.Quantity holds it for selectors (ebb's
-// other code counts amounts as int64, see snapshot/objects/quantity.h).
+// An exact amount, as k8s.io/apimachinery/pkg/api/resource.Quantity holds it for selectors.  The
+// rest of ebb counts amounts as int64 (snapshot/objects/quantity.h).
 class Quantity {
  public:
   Quantity() = default;
-  // A whole number.
   explicit Quantity(int64_t whole);
 
-  // Parses "80Gi", "1.5", "3e2", with ParseQuantity's rules: more digits than nano are rounded away
-  // from zero, and numbers with a binary suffix end at int64.  InvalidArgument: not a quantity.
-  // Unimplemented: a quantity beyond
-  // +-10^29, which Kubernetes can hold and this type cannot.
+  // Parses "80Gi", "1.5", "3e2" by ParseQuantity's rules.
+  //   InvalidArgument: not a quantity.
+  //   Unimplemented:   a quantity beyond +-10^28, or finer than Kubernetes rounds.
   static absl::StatusOr<Quantity> Parse(std::string_view text);
 
   [[nodiscard]] absl::int128 nanos() const { return nanos_; }
   [[nodiscard]] int Sign() const { return nanos_ == 0 ? 0 : nanos_ < 0 ? -1 : 1; }
-  // Quantity.AsInt64: nullopt unless Kubernetes holds the amount as int64 with a scale, and it is
-  // whole.  So "1.5Ki" has none, though it is 1536.
+  // Whether Kubernetes holds the amount as a decimal of any length, and not as int64 with a scale.
+  [[nodiscard]] bool is_decimal() const { return decimal_; }
+  // Quantity.AsInt64: nullopt for a decimal and for a negative scale.  So "1.5Ki" has none, though
+  // it is 1536.
   [[nodiscard]] std::optional<int64_t> AsInt64() const;
   [[nodiscard]] double AsApproximateFloat64() const;
-  // Whether Kubernetes holds the amount as a decimal of any length.
-  [[nodiscard]] bool is_decimal() const { return decimal_; }
 
-  // The sum or difference; nullopt beyond what this type holds.
+  // nullopt: beyond what this type holds.
   [[nodiscard]] std::optional<Quantity> Add(const Quantity& other) const;
   [[nodiscard]] std::optional<Quantity> Subtract(const Quantity& other) const;
 
@@ -50,7 +46,7 @@ class Quantity {
 
  private:
   absl::int128 nanos_ = 0;
-  // As Kubernetes holds it: value_ * 10^scale_, unless decimal_.
+  // The amount is value_ * 10^scale_; for a decimal only the scale is used.
   int64_t value_ = 0;
   int8_t scale_ = 0;
   bool decimal_ = false;
