@@ -276,6 +276,7 @@ Value Evaluator::Arithmetic(Function function, const Value& a, const Value& b) {
           const Value item = b.list->items[i];
           a.list->items.push_back(item);
         }
+        a.list->is_unordered = a.list->is_unordered || b.list->is_unordered;
         return a;
       }
       if (a.list->items.empty()) return b;
@@ -287,6 +288,7 @@ Value Evaluator::Arithmetic(Function function, const Value& a, const Value& b) {
       items.insert(items.end(), added.begin(), added.end());
       Value sum = a;
       sum.list = arena_.NewList(std::move(items));
+      sum.list->is_unordered = a.list->is_unordered || b.list->is_unordered;
       return sum;
     }
     default:
@@ -434,6 +436,12 @@ Value Evaluator::Match(const Node& node, const Value& text, const Value& pattern
 }
 
 Value Evaluator::ApplyText(const Node& node, const Value* args, size_t count) {
+  if (node.regex != nullptr) {
+    // Kubernetes takes the value of an optional here, and only here.
+    Value text = args[0];
+    while (text.kind == Kind::kOptional && text.flag) text = *text.inner;
+    return text.kind == Kind::kString ? Match(node, text, args[1]) : NoOverload();
+  }
   if (args[0].kind != Kind::kString) return NoOverload();
   const std::string_view text = args[0].text;
   const auto range_error = [this] { return Fail("an index is out of range"); };
@@ -628,9 +636,11 @@ Value Evaluator::ApplyOptional(const Node& node, const Value* args) {
       return optional;
     }
     case Function::kHasValue:
+      if (args[0].kind == Kind::kNull) return NotUnderstood("null as an optional");
       if (args[0].kind != Kind::kOptional) return NoOverload();
       return Value::Bool(args[0].flag);
     default:  // kValue
+      if (args[0].kind == Kind::kNull) return NotUnderstood("null as an optional");
       if (args[0].kind != Kind::kOptional) return NoOverload();
       return args[0].flag ? *args[0].inner : Fail("optional.none() has no value");
   }
@@ -656,6 +666,12 @@ Value Evaluator::ApplyList(const Node& node, const Value* args, size_t count) {
   const std::vector<Value>& items = args[0].list->items;
   Work(items.size());
   if (!abort_.ok()) return Value::Error({});
+  const bool depends_on_order =
+      node.function == Function::kFirst || node.function == Function::kLast ||
+      node.function == Function::kIndexOf || node.function == Function::kLastIndexOf ||
+      node.function == Function::kUnwrap || node.function == Function::kJoin ||
+      node.function == Function::kIsSorted || node.function == Function::kSum;
+  if (depends_on_order && IsUnordered(args[0])) return Value::Error({});
   switch (node.function) {
     case Function::kFirst:
       return optional(items, 0);

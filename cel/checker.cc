@@ -22,6 +22,10 @@ struct Type {
     kString,
     kQuantity,
     kSemver,
+    // No value has these types, but a variable may stand for one.
+    kBytes,
+    kDuration,
+    kTimestamp,
     kDevice,
     kDyn,
     kAny,  // dyn, but not a range of a macro.
@@ -48,6 +52,9 @@ constexpr Type kDouble{TypeKind::kDouble};
 constexpr Type kString{TypeKind::kString};
 constexpr Type kQuantity{TypeKind::kQuantity};
 constexpr Type kSemver{TypeKind::kSemver};
+constexpr Type kBytes{TypeKind::kBytes};
+constexpr Type kDuration{TypeKind::kDuration};
+constexpr Type kTimestamp{TypeKind::kTimestamp};
 constexpr Type kDevice{TypeKind::kDevice};
 constexpr Type kDyn{TypeKind::kDyn};
 constexpr Type kAny{TypeKind::kAny};
@@ -79,6 +86,12 @@ std::string Name(const Type* type) {
       return "quantity";
     case TypeKind::kSemver:
       return "semver";
+    case TypeKind::kBytes:
+      return "bytes";
+    case TypeKind::kDuration:
+      return "duration";
+    case TypeKind::kTimestamp:
+      return "timestamp";
     case TypeKind::kDevice:
       return "device";
     case TypeKind::kDyn:
@@ -206,6 +219,7 @@ class Checker {
       const TypeKind other = a->kind == TypeKind::kNull ? b->kind : a->kind;
       return other == TypeKind::kNull || other == TypeKind::kOptional ||
              other == TypeKind::kQuantity || other == TypeKind::kSemver ||
+             other == TypeKind::kDuration || other == TypeKind::kTimestamp ||
              other == TypeKind::kDevice;
     }
     if (a->kind != b->kind) return false;
@@ -239,6 +253,12 @@ class Checker {
         return &kQuantity;
       case 'v':
         return &kSemver;
+      case 'y':
+        return &kBytes;
+      case 'D':
+        return &kDuration;
+      case 'T':
+        return &kTimestamp;
       case 'A':
       case 'B': {
         const Type*& parameter = parameters_[c - 'A'];

@@ -38,11 +38,14 @@ absl::StatusOr<bool> DeviceSelector::Matches(const DeviceForSelector& device,
   const absl::StatusOr<Value> result = evaluator.Run(*program_->root);
   cost = evaluator.cost();
   if (!result.ok()) return result.status();
-  if (result->is_error()) return Refused(result->text);
-  if (result->kind != Kind::kBool) {
+  Value value = *result;
+  // Kubernetes takes the value of an optional.
+  while (value.kind == Kind::kOptional && value.flag) value = *value.inner;
+  if (value.is_error()) return Refused(value.text);
+  if (value.kind != Kind::kBool) {
     return Refused("the result of the expression is not a bool");
   }
-  return result->b;
+  return value.b;
 }
 
 }  // namespace ebb::cel

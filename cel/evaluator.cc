@@ -36,6 +36,60 @@ uint64_t Fifth(uint64_t size) {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(size) * 2 * 0.1));
 }
 
+bool IsMap(const Value& value);
+
+// Takes a type of an overload's signature.  Whether the value has it, if there is a value.
+bool TakeType(std::string_view& signature, const Value* value) {
+  const char c = signature[0];
+  signature.remove_prefix(1);
+  const auto is = [value](Kind kind) { return value == nullptr || value->kind == kind; };
+  switch (c) {
+    case 'b':
+      return is(Kind::kBool);
+    case 'i':
+      return is(Kind::kInt);
+    case 'u':
+      return is(Kind::kUint);
+    case 'd':
+      return is(Kind::kDouble);
+    case 's':
+      return is(Kind::kString);
+    case 'q':
+      return is(Kind::kQuantity);
+    case 'v':
+      return is(Kind::kSemver);
+    case 'y':
+    case 'D':
+    case 'T':
+      return value == nullptr;
+    case 'O':
+      TakeType(signature, nullptr);
+      return is(Kind::kOptional);
+    case 'L': {
+      const bool has_item =
+          value != nullptr && value->kind == Kind::kList && !value->list->items.empty();
+      // The first item stands for all.
+      return TakeType(signature, has_item ? value->list->items.data() : nullptr) & is(Kind::kList);
+    }
+    case 'M':
+      TakeType(signature, nullptr);
+      TakeType(signature, nullptr);
+      return value == nullptr || IsMap(*value);
+    default:
+      return true;
+  }
+}
+
+// Whether the arguments have the types of an overload.
+bool Fits(std::string_view signature, const Value* args) {
+  if (signature.starts_with('.')) signature.remove_prefix(1);
+  for (bool fits = true; signature[0] != ':'; ++args) {
+    fits = TakeType(signature, args);
+    if (!fits) return false;
+  }
+  return true;
+}
+
 bool IsMap(const Value& value) {
   return value.kind == Kind::kMap || value.kind == Kind::kDomains ||
          value.kind == Kind::kAttributes || value.kind == Kind::kCapacities;
@@ -64,6 +118,7 @@ Value Evaluator::Abort(absl::Status status) {
 Value Evaluator::NotUnderstood(std::string_view what) { return Abort(cel::NotUnderstood(what)); }
 
 void Evaluator::Pay(uint64_t cost) {
+  if (!abort_.ok()) return;
   cost_ += cost;
   if (cost_ > cost_max_) {
     Abort(absl::ResourceExhaustedError("the evaluation exceeds the cost limit"));
@@ -146,8 +201,14 @@ Value Evaluator::EvalCall(const Node& node) {
     }
   }
   if (!abort_.ok()) return Value::Error({});
+  // The types of the arguments allow one overload only: then Kubernetes tries no other.
+  if (!has_error && node.overload != nullptr && node.function > Function::kSize &&
+      node.regex == nullptr && !Fits(node.overload->signature, args.data())) {
+    has_error = true;
+    result = NoOverload();
+  }
   if (!has_error) result = Apply(node, args.data(), count);
-  Pay(CostOf(node.cost, args.data(), count, result));
+  Pay(CostOf(node, args.data(), count, result));
   return result;
 }
 
@@ -164,7 +225,7 @@ Value Evaluator::EvalList(const Node& node) {
       } else if (!item.flag) {
         continue;
       } else {
-        item = *item.inner;
+        item = Unwrapped(item);
       }
     }
     has_error = item.is_error();
@@ -179,6 +240,12 @@ Value Evaluator::EvalList(const Node& node) {
   return list;
 }
 
+// The value of an optional, for an element with `?`.
+Value Evaluator::Unwrapped(const Value& optional) {
+  // Kubernetes puts the error itself into the list.
+  return optional.inner->is_error() ? NotUnderstood("an error as an element") : *optional.inner;
+}
+
 Value Evaluator::EvalMap(const Node& node) {
   Map* map = arena_.NewMap();
   Value error;
@@ -191,7 +258,7 @@ Value Evaluator::EvalMap(const Node& node) {
       if (value.kind != Kind::kOptional) {
         value = Fail("an entry with ? is not optional");
       } else if (value.flag) {
-        value = *value.inner;
+        value = Unwrapped(value);
       } else {
         skip = true;
       }
@@ -246,7 +313,9 @@ Value Evaluator::EvalFold(const Node& node) {
     return abort_.ok();
   };
   Value result;
+  bool is_unordered = false;
   if (range.kind == Kind::kList) {
+    is_unordered = range.list->is_unordered;
     // The list may be one that grows while the fold runs; Go then sees the first items.
     const size_t size = range.list->items.size();
     for (size_t i = 0; i < size && i < range.list->items.size(); ++i) {
@@ -254,7 +323,9 @@ Value Evaluator::EvalFold(const Node& node) {
     }
     result = Eval(*node.args[4]);
   } else if (IsMap(range)) {
-    for (const Value& key : Keys(range)) {
+    const std::vector<Value> keys = Keys(range);
+    is_unordered = keys.size() > 1;
+    for (const Value& key : keys) {
       if (!iterate(key)) break;
     }
     result = Eval(*node.args[4]);
@@ -265,7 +336,9 @@ Value Evaluator::EvalFold(const Node& node) {
   }
   if (frames_[node.slot].grows && result.kind == Kind::kList && result.list->grows) {
     Work(result.list->items.size());
+    is_unordered = is_unordered || result.list->is_unordered;
     result.list = arena_.NewList(result.list->items);
+    result.list->is_unordered = is_unordered;
   }
   frames_[node.slot] = before;
   return result;
@@ -389,6 +462,7 @@ Evaluator::Found Evaluator::Find(const Value& object, const Value& key) {
     int64_t index = 0;
     if (!IndexOf(key, index)) return {.value = Fail("an index of a list must be a whole number")};
     if (index < 0 || static_cast<uint64_t>(index) >= object.list->items.size()) return {};
+    if (IsUnordered(object)) return {.value = Value::Error({})};
     return {object.list->items[static_cast<size_t>(index)], true};
   }
   if (object.kind == Kind::kDomains && !object.plain) {
@@ -544,34 +618,41 @@ uint64_t Evaluator::Traversal(const Value& value) {
   }
 }
 
-uint64_t Evaluator::CostOf(Cost cost, const Value* args, size_t count, const Value& result) {
-  switch (cost) {
+uint64_t Evaluator::CostOf(const Node& node, const Value* args, size_t count, const Value& result) {
+  const auto size = [&](const Value& value) -> uint64_t {
+    return node.is_cost_by_function && value.kind == Kind::kOptional ? 1 : Size(value);
+  };
+  switch (node.cost) {
     case Cost::kOne:
       return 1;
     case Cost::kNone:
       return 0;
     case Cost::kFirst:
-      return Tenth(Size(args[0]));
+      return Tenth(size(args[0]));
     case Cost::kFirstTwice:
-      return Fifth(Size(args[0]));
+      return Fifth(size(args[0]));
     case Cost::kResultTwice:
-      return Fifth(Size(result));
+      return Fifth(size(result));
     case Cost::kTraversal:
       return Traversal(args[0]);
     case Cost::kSmaller:
-      return Tenth(std::min(Size(args[0]), Size(args[1])));
+      if (node.function == Function::kEquals &&
+          (args[0].kind == Kind::kQuantity || args[0].kind == Kind::kSemver)) {
+        return 1;
+      }
+      return Tenth(std::min(size(args[0]), size(args[1])));
     case Cost::kBoth:
-      return Tenth(Size(args[0]) + Size(args[1]));
+      return Tenth(size(args[0]) + size(args[1]));
     case Cost::kContains:
-      return Tenth(Size(args[0])) * Tenth(Size(args[1]));
+      return Tenth(size(args[0])) * Tenth(size(args[1]));
     case Cost::kRegex:
-      return Tenth(Size(args[0]) + 1) * ((Size(args[1]) + 3) / 4);
+      return Tenth(size(args[0]) + 1) * ((size(args[1]) + 3) / 4);
     case Cost::kSecondSize:
-      return Size(args[count - 1]);
+      return size(args[count - 1]);
     case Cost::kProduct:
-      return 1 + Size(args[0]) * Size(args[1]);
+      return 1 + size(args[0]) * size(args[1]);
     case Cost::kProductTwice:
-      return 1 + 2 * Size(args[0]) * Size(args[1]);
+      return 1 + 2 * size(args[0]) * size(args[1]);
   }
   return 1;
 }
@@ -611,6 +692,7 @@ Value Evaluator::EqualNotNull(const Value& a, const Value& b) {
       if (b.kind != Kind::kList || a.list->items.size() != b.list->items.size()) {
         return Value::Bool(false);
       }
+      if (IsUnordered(a) || IsUnordered(b)) return Value::Error({});
       for (size_t i = 0; i < a.list->items.size(); ++i) {
         if (Equal(a.list->items[i], b.list->items[i]).is_false()) return Value::Bool(false);
       }
@@ -635,6 +717,12 @@ Value Evaluator::EqualNotNull(const Value& a, const Value& b) {
       break;
   }
   return NotUnderstood("the fields of device as a map");
+}
+
+bool Evaluator::IsUnordered(const Value& list) {
+  if (!list.list->is_unordered || list.list->items.size() < 2) return false;
+  NotUnderstood("the order of a map's keys");
+  return true;
 }
 
 Value Evaluator::Contains(const Value& list, const Value& item) {

@@ -110,8 +110,9 @@ enum class Cost : uint8_t {
 };
 
 // The types of arguments and result, a letter each: b bool, i int, u uint, d double, s string,
-// q quantity, v semver, n dyn, A and B any, and before the types they hold L list, M map, O
-// optional. A dot in front: a member function.  "MABA:B": of a map from A to B and an A, returns B.
+// q quantity, v semver, y bytes, D duration, T timestamp, n dyn, A and B any, and before the types
+// they hold L list, M map, O optional. A dot in front: a member function.  "MABA:B": of a map from
+// A to B and an A, returns B.
 struct Overload {
   std::string_view name;
   std::string_view signature;

@@ -161,11 +161,12 @@ class Planner {
     Node node{.kind = Node::Kind::kCall, .function = function, .overload = expr->overload};
     for (const Expr* arg : expr->args) node.args.push_back(Plan(arg));
     if (!status_.ok()) return Constant(Value());
-    // Kubernetes calls functions of more than two arguments, and those that it chooses by values, by
-    // a list of arguments; operators and size() never.
+    // Kubernetes calls functions of more than two arguments, and those that it chooses by values,
+    // by a list of arguments; operators and size() never.
     node.stops_early =
         node.args.size() > 2 || (expr->overload == nullptr && function > Function::kSize);
     node.cost = overloads[0].function_cost;
+    node.is_cost_by_function = node.cost != Cost::kOne;
     if (node.cost == Cost::kOne && expr->overload != nullptr) {
       node.cost = expr->overload->overload_cost;
     }

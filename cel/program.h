@@ -66,6 +66,8 @@ struct Node {
   Kind kind = Kind::kConstant;
   Function function = Function::kAnd;
   Cost cost = Cost::kOne;
+  // The cost is by the function's name.  Then an optional's size is 1.
+  bool is_cost_by_function = false;
   // A call that stops at the first argument that fails, and then costs nothing.
   bool stops_early = false;
   uint32_t slot = 0;
@@ -117,6 +119,7 @@ class Evaluator {
   Value EvalCall(const Node& node);
   Value EvalList(const Node& node);
   Value EvalMap(const Node& node);
+  Value Unwrapped(const Value& optional);
   Value EvalFold(const Node& node);
   Value EvalSet(const Node& node);
   Value Accumulator(uint32_t slot);
@@ -152,7 +155,9 @@ class Evaluator {
   size_t Size(const Value& value);
   uint64_t Traversal(const Value& value);
   void Pay(uint64_t cost);
-  uint64_t CostOf(Cost cost, const Value* args, size_t count, const Value& result);
+  uint64_t CostOf(const Node& node, const Value* args, size_t count, const Value& result);
+  // Whether the order of a list's items depends on the random order of a map: not understood.
+  bool IsUnordered(const Value& list);
 
   Value Fail(std::string_view why) { return Value::Error(why); }
   Value NoOverload() { return Value::Error("no function takes values of these types"); }

@@ -119,6 +119,8 @@ struct List {
   std::vector<Value> items;
   // `+` appends to this list itself: the accumulator of a macro that began as [].
   bool grows = false;
+  // Made from the keys of a map, whose order is random in Kubernetes.
+  bool is_unordered = false;
 };
 
 // Few entries, so that a search is a scan.  Keys are unique.
