@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -152,12 +152,12 @@ class Arena {
 
  private:
   size_t bytes_ = 0;
-  std::deque<std::string> texts_;
-  std::deque<List> lists_;
-  std::deque<Map> maps_;
-  std::deque<Value> values_;
-  std::deque<Quantity> quantities_;
-  std::deque<Semver> semvers_;
+  std::list<std::string> texts_;
+  std::list<List> lists_;
+  std::list<Map> maps_;
+  std::list<Value> values_;
+  std::list<Quantity> quantities_;
+  std::list<Semver> semvers_;
 };
 
 }  // namespace ebb::cel
