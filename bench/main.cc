@@ -148,6 +148,7 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&count, args.data());
   if (benchmark::ReportUnrecognizedArguments(count, args.data())) return 2;
 
+  ebb::bench::RegisterSelectorRows();
   ebb::bench::RegisterSnapshotRows();
   ebb::bench::RegisterPlannerRows(options.snapshots);
   ebb::bench::RegisterRoundRows({"uniform:5000", "mixed:5000"});

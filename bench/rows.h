@@ -14,6 +14,7 @@ namespace ebb::bench {
 // Returns null if the workload cannot be made; the row is then skipped with an error.
 Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name);
 
+void RegisterSelectorRows();                                      // cel_benchmark.cc
 void RegisterSnapshotRows();                                      // snapshot_benchmark.cc
 void RegisterPlannerRows(const std::vector<std::string>& names);  // planner_benchmark.cc
 void RegisterRoundRows(const std::vector<std::string>& names);    // round_benchmark.cc

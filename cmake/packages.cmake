@@ -17,6 +17,11 @@ ebb_require_version(oneTBB "${TBB_VERSION}" 2021.8)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
+# Without its pkg-config file, whose -pthread is not among the flags of precompiled headers.
+find_path(EBB_RE2_INCLUDE re2/re2.h REQUIRED)
+find_library(EBB_LIBRARY_re2 re2 REQUIRED)
+add_library(ebb_re2 INTERFACE)
+target_link_libraries(ebb_re2 INTERFACE "${EBB_LIBRARY_re2}")
 
 if(NOT EBB_SESSION)
   return()

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "predicates/dynamic_resources.h"
 #include "predicates/inter_pod_affinity.h"
 #include "predicates/node_affinity.h"
 #include "predicates/node_declared_features.h"
@@ -279,14 +280,18 @@ constexpr Row kFilters[] = {
             },
     },
     {
-        // No functions: a pod with resource claims is not understood.
         .filter = Filter::kDynamicResources,
         .name = "DynamicResources",
-        .reads = {},
+        .reads = {.pod = kDevicesPart, .other_pods = kDevicesPart, .node_name_for = kDevicesPart},
         .pre_filter = nullptr,
         .fits_statically = nullptr,
-        .fits_dynamically = nullptr,
-        .say = nullptr,
+        .fits_dynamically =
+            [](const Question& q) { return FitsDynamicResources(q.snapshot, q.shape, q.node); },
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              const std::string why = WhyNotDynamicResources(q.snapshot, q.shape, q.node);
+              Say(why.empty(), why, reasons);
+            },
     },
     {
         .filter = Filter::kNodeDeclaredFeatures,
@@ -383,6 +388,8 @@ constexpr Part kParts[] = {
     {kCountedPart, [](const Catalog&, const PodShape& shape) { return !shape.feeds.empty(); }},
     {kNotUnderstoodPart,
      [](const Catalog&, const PodShape& shape) { return !shape.not_understood.empty(); }},
+    {kDevicesPart,
+     [](const Catalog&, const PodShape& shape) { return !shape.device_claims.empty(); }},
 };
 
 // Every part has its row at its place, and filters read only parts that have a row.
@@ -442,6 +449,12 @@ template <size_t... kPart>
 PodParts PartsOf(const Catalog& catalog, const PodShape& shape, std::index_sequence<kPart...>) {
   return static_cast<PodParts>(
       ((kParts[kPart].has(catalog, shape) ? kParts[kPart].bit : PodParts{0}) | ...));
+}
+
+// Of a filter that has rejected the node.
+std::string DetailOf(const Question& q, Filter filter) {
+  if (filter != Filter::kDynamicResources) return {};
+  return DeviceDetail(q.snapshot, q.shape, q.node);
 }
 
 }  // namespace
@@ -520,6 +533,7 @@ FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, No
     if (verdict.reasons.empty()) continue;
     verdict.fits = false;
     verdict.filter = row.filter;
+    verdict.detail = DetailOf(question, row.filter);
     return verdict;
   }
   return verdict;
@@ -539,6 +553,7 @@ std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const Po
     verdict.filter = row.filter;
     row.say(question, verdict.reasons);
     verdict.fits = verdict.reasons.empty();
+    if (!verdict.fits) verdict.detail = DetailOf(question, row.filter);
   }
   return verdicts;
 }

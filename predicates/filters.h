@@ -55,6 +55,8 @@ struct FilterVerdict {
   bool fits = true;
   Filter filter{};                   // The filter that decided; for Explain the first no.
   std::vector<std::string> reasons;  // In the scheduler's words.
+  // What the reasons do not say, in ebb's words: which devices do not serve the pod, and why.
+  std::string detail = {};
 };
 
 // --- Yes or no -----------------------------------------------------------------
@@ -108,7 +110,8 @@ inline constexpr PodParts kSpreadPart = 1 << 6;       // spread
 inline constexpr PodParts kAffinityPart = 1 << 7;     // affinity, anti_affinity, repelled_by
 inline constexpr PodParts kCountedPart = 1 << 8;      // feeds: tables that count it where it runs.
 inline constexpr PodParts kNotUnderstoodPart = 1 << 9;  // not_understood
-inline constexpr size_t kPodPartCount = 10;
+inline constexpr PodParts kDevicesPart = 1 << 10;       // device_claims
+inline constexpr size_t kPodPartCount = 11;
 
 // The parts that a pod of this shape has.
 PodParts PartsOf(const Catalog& catalog, const PodShape& shape);

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/time_range.h"
+#include "snapshot/devices.h"
 #include "snapshot/gangs.h"
 #include "snapshot/not_evaluated.h"
 #include "snapshot/objects/key_values.h"
@@ -35,8 +36,9 @@
 //  5. BoundCharges: no sum of charges overflows.  This may make shapes count otherwise, so
 //     ListPodsCountedOtherwise comes next.
 //  6. ConnectBudgets: which PodDisruptionBudgets match each shape.
-//  7. Storage::Connect resolves names; then shapes with claims or devices that ebb does not
-//     evaluate can say which ones (RefuseResourceClaims, RefuseDeviceClasses).
+//  7. Storage::Connect and Devices::Connect resolve names; then shapes get the device claims of
+//     their pods, or say what ebb does not evaluate (ConnectDeviceClaims, CheckUsersOfDevices,
+//     RefuseDeviceClasses).
 //  8. DropUnused drops resources that decide nothing, if there are very many.  It renumbers the
 //     others in nodes and shapes, so it is the last step that changes the catalog.
 //  9. The snapshot: all nodes, then each pod on the node that it names.
@@ -796,7 +798,18 @@ absl::Status SnapshotBuilder::Check(const objects::StorageObject& object) {
 
 absl::Status SnapshotBuilder::AddStorageObject(const objects::StorageObject& object) {
   if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
-  return catalog_->storage_->Add(object, *catalog_->symbols_);
+  absl::Status added = catalog_->storage_->Add(object, *catalog_->symbols_);
+  if (!added.ok()) return added;
+  Devices& devices = *catalog_->devices_;
+  Symbols& symbols = *catalog_->symbols_;
+  if (const auto* const device_class = std::get_if<objects::DeviceClass>(&object)) {
+    devices.Put(*device_class, symbols);
+  } else if (const auto* const claim = std::get_if<objects::ResourceClaim>(&object)) {
+    devices.Put(*claim, symbols);
+  } else if (const auto* const slice = std::get_if<objects::ResourceSlice>(&object)) {
+    devices.Put(*slice, symbols);
+  }
+  return added;
 }
 
 absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& names) {
@@ -998,8 +1011,8 @@ void SnapshotBuilder::ConnectBudgets() {
   }
 }
 
-// Dynamic resource allocation is not evaluated: a pod that requests an extended resource of a
-// DeviceClass, which may be allocated from devices, keeps its node.
+// An extended resource that is allocated from devices is not evaluated: a pod that requests one of
+// a DeviceClass, which may be allocated from devices, keeps its node.
 void SnapshotBuilder::RefuseDeviceClasses(PodShape& shape) const {
   const Catalog& catalog = *catalog_;
   for (const auto& [resource, amount] : shape.fit_requests) {
@@ -1013,22 +1026,97 @@ void SnapshotBuilder::RefuseDeviceClasses(PodShape& shape) const {
   }
 }
 
-// A pod with resource claims keeps its node too, whatever the claims say.
-void SnapshotBuilder::RefuseResourceClaims(PodShape& shape) const {
+// Why a pod of the shape keeps its node because of its claims; empty if ebb understands them.
+std::string SnapshotBuilder::WhyClaimsNotUnderstood(const PodShape& shape) const {
   const Catalog& catalog = *catalog_;
-  if (shape.resource_claims.empty() || !shape.not_understood.empty()) return;
   std::string why;
-  for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+  const auto refuse = [&](const PodResourceClaimInfo& claim, std::string_view reason) {
+    absl::StrAppend(&why, why.empty() ? "" : "; ");
     if (claim.name == kNoText) {
       why += "status.extendedResourceClaimStatus";
     } else {
       absl::StrAppend(&why, "spec.resourceClaims[", Absl(catalog.Text(claim.name)), "]");
     }
-    absl::StrAppend(&why, ": ",
-                    catalog.storage_->Describe(shape.namespace_name, claim, catalog.symbols()),
-                    "; ");
+    absl::StrAppend(&why, ": ", Absl(reason));
+  };
+  for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+    const std::string state =
+        catalog.storage_->Describe(shape.namespace_name, claim, catalog.symbols());
+    const std::optional<DeviceClaimId> id =
+        catalog.devices().FindClaim(shape.namespace_name, claim.claim_name);
+    if (claim.name == kNoText || !id || catalog.devices().claim(*id).deleting) {
+      refuse(claim, absl::StrCat(state, "; ", Absl(kDynamicAllocationNotEvaluated)));
+      continue;
+    }
+    const std::string reason = catalog.devices().WhyNotUnderstood(*id, catalog.symbols());
+    if (!reason.empty()) refuse(claim, absl::StrCat(state, "; ", reason));
   }
-  shape.not_understood = absl::StrCat(why, Absl(kDynamicAllocationNotEvaluated));
+  return why;
+}
+
+// Gives a shape its claims, or the reason why ebb does not understand them.
+void SnapshotBuilder::ConnectDeviceClaims(PodShape& shape) const {
+  if (shape.resource_claims.empty() || !shape.not_understood.empty()) return;
+  shape.not_understood = WhyClaimsNotUnderstood(shape);
+  if (!shape.not_understood.empty()) return;
+  for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+    const std::optional<DeviceClaimId> id =
+        catalog_->devices().FindClaim(shape.namespace_name, claim.claim_name);
+    if (std::ranges::find(shape.device_claims, *id) == shape.device_claims.end()) {
+      shape.device_claims.push_back(*id);
+    }
+  }
+}
+
+// Compares the claims with the pods that use them.  A pod whose claims say something else than the
+// pod itself keeps its node, as do all pods of its shape.
+void SnapshotBuilder::CheckUsersOfDevices() {
+  Catalog& catalog = *catalog_;
+  Devices& devices = *catalog.devices_;
+  if (devices.claims() == 0) return;
+  absl::flat_hash_map<DeviceClaimId, uint32_t> users;
+  const auto for_each_use = [&](auto&& visit) {
+    for (uint32_t p = 0; p < catalog.pods(); ++p) {
+      PodShape& shape = catalog.shapes_[Index(catalog.shape_ids_[p])];
+      // A copy: `visit` may clear the shape's list.
+      const std::vector<DeviceClaimId> claims = shape.device_claims;
+      for (size_t c = 0; c < claims.size(); ++c) visit(PodId{p}, shape, claims[c]);
+    }
+  };
+  const auto refuse = [&](PodShape& shape, DeviceClaimId id, std::string_view why) {
+    shape.device_claims.clear();
+    if (!shape.not_understood.empty()) return;
+    shape.not_understood = absl::StrCat("spec.resourceClaims: ResourceClaim ",
+                                        Absl(catalog.Text(devices.claim(id).namespace_name)), "/",
+                                        Absl(catalog.Text(devices.claim(id).name)), " ", Absl(why));
+  };
+  for_each_use([&](PodId pod, PodShape&, DeviceClaimId id) {
+    ++users[id];
+    if (devices.claim(id).owner_uid == catalog.pod(pod).key) devices.SetOwned(id);
+  });
+  for_each_use([&](PodId pod, PodShape& shape, DeviceClaimId id) {
+    const DeviceClaimInfo& claim = devices.claim(id);
+    const bool is_made = std::ranges::any_of(shape.resource_claims, [&](const auto& each) {
+      return each.claim_name == claim.name && each.template_name != kNoText;
+    });
+    if (is_made && claim.owner_uid != catalog.pod(pod).key) {
+      refuse(shape, id, "was not created for the pod (the pod is not its owner)");
+    } else if (claim.owned && users[id] > 1) {
+      refuse(shape, id, "belongs to one pod and is used by several");
+    }
+    const TextId node = wanted_nodes_[Index(pod)];
+    if (node == kNoText || catalog.FindNode(node) == kNoNode || nominated_.contains(pod)) return;
+    if (!claim.allocated || !claim.IsReservedFor(catalog.pod(pod).key)) {
+      refuse(shape, id,
+             claim.allocated ? "is not reserved for the pod, which uses it"
+                             : "is not allocated, and the pod uses it");
+    }
+  });
+  for_each_use([&](PodId pod, PodShape&, DeviceClaimId id) {
+    const TextId node = wanted_nodes_[Index(pod)];
+    if (node == kNoText || catalog.FindNode(node) == kNoNode) return;
+    if (devices.claim(id).IsReservedFor(catalog.pod(pod).key)) devices.PlacesUser(id);
+  });
 }
 
 void SnapshotBuilder::RefuseUnknownNamespaces() {
@@ -1099,7 +1187,8 @@ void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
 }
 
 bool SnapshotBuilder::MayTakeNodes() const {
-  return !bounded_charges_ && !renumbered_resources_ && catalog_->resources() <= kResourcesKept;
+  return !bounded_charges_ && !renumbered_resources_ && catalog_->resources() <= kResourcesKept &&
+         !catalog_->devices().HasSlices();
 }
 
 void SnapshotBuilder::IndexShapes(size_t shapes) {
@@ -1177,7 +1266,8 @@ bool SnapshotBuilder::ConnectLastShape() {
   Catalog& catalog = *catalog_;
   PodShape& shape = catalog.shapes_.back();
   const PendingTopology& pending = shapes_->pending().back();
-  if (renumbered_resources_ || catalog.resources() > kResourcesKept || left_out_budgets_) {
+  if (renumbered_resources_ || catalog.resources() > kResourcesKept || left_out_budgets_ ||
+      !shape.resource_claims.empty()) {
     return false;
   }
   IndexShapes(catalog.shapes_.size() - 1);
@@ -1203,7 +1293,6 @@ bool SnapshotBuilder::ConnectLastShape() {
   if (shape.gang != kNoGang) PodShapes::FindGroups(catalog);
   NoteWhetherVersionMatters({&shape, 1});
   if (shape.volumes != 0) catalog.storage_->ConnectLastVolumes();
-  RefuseResourceClaims(shape);
   RefuseDeviceClasses(shape);
   return true;
 }
@@ -1226,10 +1315,12 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   ListPodsCountedOtherwise();
   ConnectBudgets();
   catalog_->storage_->Connect(*catalog_->symbols_);
+  catalog_->devices_->Connect(catalog_->nodes_, catalog_->symbols());
   for (PodShape& shape : catalog_->shapes_) {
-    RefuseResourceClaims(shape);
+    ConnectDeviceClaims(shape);
     RefuseDeviceClasses(shape);
   }
+  CheckUsersOfDevices();
   renumbered_resources_ = catalog_->resources() > kResourcesKept;
   DropUnused(catalog_->symbols(), {catalog_->resource_names_, catalog_->resources_by_name_},
              catalog_->nodes_, catalog_->shapes_);

@@ -192,7 +192,9 @@ class SnapshotBuilder {
   void ListPodsCountedOtherwise();
   void ConnectBudgets();
   void RefuseDeviceClasses(PodShape& shape) const;
-  void RefuseResourceClaims(PodShape& shape) const;
+  void ConnectDeviceClaims(PodShape& shape) const;
+  [[nodiscard]] std::string WhyClaimsNotUnderstood(const PodShape& shape) const;
+  void CheckUsersOfDevices();
   void RefuseUnknownNamespaces();
   void PlacePods(ClusterSnapshot& snapshot) const;
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "snapshot/devices.h"
 
 namespace ebb {
 
@@ -25,7 +26,8 @@ bool PodMatcher::Matches(const PodShape& shape) const {
   return selector.Matches(shape.labels);
 }
 
-Catalog::Catalog(std::shared_ptr<Symbols> symbols) : symbols_(std::move(symbols)) {
+Catalog::Catalog(std::shared_ptr<Symbols> symbols)
+    : symbols_(std::move(symbols)), devices_(std::make_shared<Devices>()) {
   static std::atomic<uint64_t> last = 0;
   lineage_ = last.fetch_add(1, std::memory_order_relaxed) + 1;
   for (const std::string_view name : {"cpu", "memory", "ephemeral-storage", "pods"}) {

@@ -42,6 +42,8 @@
 
 namespace ebb {
 
+class Devices;
+
 struct ResourceQuantity {
   ResourceId resource;
   int64_t amount;  // milli-CPU, bytes or a count.
@@ -288,7 +290,9 @@ struct PodShape {
 
   // Volumes and claims that storage filters read.
   uint32_t volumes = 0;  // Index for Storage::volumes(); 0 if no volume matters.
-  std::vector<PodResourceClaimInfo> resource_claims;  // A pod with a resource claim is not moved.
+  std::vector<PodResourceClaimInfo> resource_claims;  // As the pod names them.
+  // The claims of resource_claims.  Empty if ebb does not understand one of them.
+  std::vector<DeviceClaimId> device_claims;
 
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
   // node.  Empty if ebb understands all constraints.
@@ -604,6 +608,9 @@ class Catalog {
   [[nodiscard]] size_t claims() const { return claims_.size(); }
   [[nodiscard]] std::optional<ClaimId> FindClaim(TextId namespace_name, TextId name) const;
 
+  // Device classes, claims and slices of dynamic resource allocation.
+  [[nodiscard]] const Devices& devices() const { return *devices_; }
+
   // Volumes, classes and drivers that the storage filters read.
   [[nodiscard]] const Storage& storage() const { return *storage_; }
 
@@ -692,6 +699,7 @@ class Catalog {
   absl::flat_hash_map<TextId, LabelSet> namespace_labels_;
   absl::flat_hash_map<NamespacedName, ClaimId> claims_;
   std::shared_ptr<Storage> storage_ = std::make_shared<Storage>();
+  std::shared_ptr<Devices> devices_;
 
   std::vector<TopologyKey> topology_keys_;
   std::vector<CounterTable> tables_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "snapshot/devices.h"
 
 namespace ebb {
 ClusterSnapshot::ClusterSnapshot() : ClusterSnapshot(std::make_shared<Catalog>()) {}
@@ -89,6 +90,22 @@ void ClusterSnapshot::AddPod(PodId pod, NodeId node) {
   place = node;
   pods_on_.Mutable(Index(node)).push_back(pod);
   Charge<+1>(pod, node);
+  if (has_device_claims_) TakeDevices(pod, node);
+}
+
+void ClusterSnapshot::TakeDevices(PodId pod, NodeId node) {
+  const PodShape& shape = catalog_->shape_of(pod);
+  if (!shape.device_claims.empty()) devices_.Take(*catalog_, shape, node, !marks_.empty());
+}
+
+void ClusterSnapshot::ReleaseDevices(PodId pod) {
+  const PodShape& shape = catalog_->shape_of(pod);
+  if (!shape.device_claims.empty()) devices_.Release(*catalog_, shape, !marks_.empty());
+}
+
+void ClusterSnapshot::UndoDevices(PodId pod) {
+  const PodShape& shape = catalog_->shape_of(pod);
+  if (!shape.device_claims.empty()) devices_.Undo(shape);
 }
 
 void ClusterSnapshot::RemovePod(PodId pod) {
@@ -97,6 +114,7 @@ void ClusterSnapshot::RemovePod(PodId pod) {
   const uint32_t index = TakeFromList(pod, node);
   node_of_.Mutable(Index(pod)) = kNoNode;
   Charge<-1>(pod, node);
+  if (has_device_claims_) ReleaseDevices(pod);
   Log({.op = Op::kRemovePod, .index = index, .pod = pod, .node = node});
 }
 
@@ -133,6 +151,9 @@ void ClusterSnapshot::SetGhost(NodeId node, GhostPods pods) {
     CountAll<-1>(pods_on_[Index(node)], node);
   } else {
     CountAll<-1, Tables::kLeave>(pods_on_[Index(node)], node);
+  }
+  if (has_device_claims_) {
+    for (const PodId pod : pods_on_[Index(node)]) ReleaseDevices(pod);
   }
   for (auto& column : free_) {
     int64_t& free = column.Mutable(Index(node));
@@ -204,6 +225,7 @@ void ClusterSnapshot::Commit() {
   marks_.pop_back();
   if (!marks_.empty()) return;
   log_.clear();
+  devices_.ClearLog();
   ghost_free_.clear();
   ghost_pods_.clear();
 }
@@ -240,11 +262,13 @@ void ClusterSnapshot::Undo(const Change& change) {
       pods_on_.Mutable(Index(change.node)).pop_back();
       node_of_.Mutable(Index(change.pod)) = NodeId{change.index};
       Charge<-1, kTables>(change.pod, change.node);
+      if (has_device_claims_) UndoDevices(change.pod);
       return;
     case Op::kRemovePod:
       PutBackInList(change.pod, change.node, change.index);
       node_of_.Mutable(Index(change.pod)) = change.node;
       Charge<+1, kTables>(change.pod, change.node);
+      if (has_device_claims_) UndoDevices(change.pod);
       return;
     case Op::kRemoveNode:
       SetAlive<kTables>(change.node, true);
@@ -263,6 +287,10 @@ void ClusterSnapshot::Undo(const Change& change) {
         CountAll<+1, Tables::kLeave>(pods_on_[Index(change.node)], change.node);
       } else {
         CountAll<+1, kTables>(pods_on_[Index(change.node)], change.node);
+      }
+      if (has_device_claims_) {
+        const PodList& pods = pods_on_[Index(change.node)];
+        for (auto pod = pods.rbegin(); pod != pods.rend(); ++pod) UndoDevices(*pod);
       }
       return;
     case Op::kClearGhost: {
@@ -298,6 +326,10 @@ void ClusterSnapshot::Grow() {
     }
   }
   claim_uses_.Resize(catalog_->claims());
+  if (devices_.claims() != catalog_->devices().claims()) {
+    devices_.Reset(catalog_->devices());
+    has_device_claims_ = true;
+  }
   topology_.Grow(*catalog_, alive_);
 }
 
@@ -339,6 +371,7 @@ bool AreAlike(const ClusterSnapshot& one, const ClusterSnapshot& other) {
   for (uint32_t c = 0; c < catalog.claims(); ++c) {
     if (one.ClaimUses(ClaimId{c}) != other.ClaimUses(ClaimId{c})) return false;
   }
+  if (!one.devices().IsLike(other.devices())) return false;
   for (uint32_t t = 0; t < catalog.tables().size(); ++t) {
     const TableId table{t};
     const CounterTable& of = catalog.tables()[t];
@@ -363,6 +396,10 @@ bool AreAlike(const ClusterSnapshot& one, const ClusterSnapshot& other) {
 absl::Status ClusterSnapshot::CheckInvariants() const {
   // Recount: place every pod again in an empty snapshot of the same catalog.
   ClusterSnapshot recount(catalog_);
+  // Which devices were free depends on the order in which pods came, so they are not taken again.
+  recount.has_device_claims_ = false;
+  recount.devices_ = devices_;
+  if (absl::Status s = devices_.Check(); !s.ok()) return s;
   alive_.ForEach([&](NodeId node) { recount.AddNode(node); });
   size_t listed = 0;
   for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
@@ -412,6 +449,7 @@ std::string ClusterSnapshot::Fingerprint() const {
   for (size_t c = 0; c < claim_uses_.size(); ++c) {
     absl::StrAppend(&text, "claim ", c, " ", claim_uses_[c], "\n");
   }
+  text += devices_.Fingerprint();
   for (size_t t = 0; t < catalog_->tables().size(); ++t) {
     const TableId table{static_cast<uint32_t>(t)};
     absl::StrAppend(&text, "table ", t, " total ", topology_.Total(table));

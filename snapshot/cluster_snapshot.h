@@ -19,7 +19,8 @@
 //
 // Units:     milli-CPU, bytes, counts.
 // Cost:      Fork O(1); Commit O(1); Revert O(changes since the fork); AddPod and
-//            RemovePod O(resources + tables that the shape feeds); RemovePod also
+//            RemovePod O(resources + tables that the shape feeds + its claims' devices, for
+//            which AddPod may have to search: device_allocator.h); RemovePod also
 //            O(pods of the node); SetGhost O(resources), plus O(pods of the node)
 //            if counters or claims must follow the pods; a copy O(pages).
 // Threads:   const methods may run concurrently on one snapshot; different copies
@@ -43,6 +44,7 @@
 #include "boost/container/small_vector.hpp"
 #include "snapshot/catalog.h"
 #include "snapshot/cow_vector.h"
+#include "snapshot/device_state.h"
 #include "snapshot/ids.h"
 #include "snapshot/node_set.h"
 #include "snapshot/topology_counts.h"
@@ -119,6 +121,9 @@ class ClusterSnapshot {
 
   // The number of placed pods that use the claim.
   [[nodiscard]] uint32_t ClaimUses(ClaimId claim) const { return claim_uses_[Index(claim)]; }
+
+  // Which devices are in use, by which claims.
+  [[nodiscard]] const DeviceState& devices() const { return devices_; }
 
   // Identifies the current state: if this snapshot or a copy of it returns the same number again,
   // its state is the same again.  Each change creates a new number; Revert restores the number of
@@ -212,6 +217,10 @@ class ClusterSnapshot {
   void Undo(const Change& change);
   template <Tables kTables>
   void UndoLayer();
+  void TakeDevices(PodId pod, NodeId node);
+  void ReleaseDevices(PodId pod);
+  // Undoes what TakeDevices or ReleaseDevices did last.
+  void UndoDevices(PodId pod);
 
   // Updates free amounts and counts for one pod that is added (+1) or removed (-1), but neither
   // the pod lists nor node_of_.
@@ -253,6 +262,8 @@ class ClusterSnapshot {
   std::vector<CowVector<int64_t, 512>> free_;  // By ResourceId, NodeId.
   TopologyCounts topology_;
   CowVector<uint32_t, 1024> claim_uses_;  // By ClaimId.
+  bool has_device_claims_ = false;        // The catalog has some.
+  DeviceState devices_;
 
   std::vector<Change> log_;
   std::vector<int64_t> ghost_free_;  // For each kSetGhost in the log: free amounts before it.

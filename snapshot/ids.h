@@ -24,6 +24,8 @@ enum class DomainId : uint32_t {};       // A value of one topology key.
 enum class TableId : uint32_t {};        // A topology counter table.
 enum class ClaimId : uint32_t {};        // A PersistentVolumeClaim that some pod names.
 enum class RegistryId : uint32_t {};     // The domains that one kind of spread constraint counts.
+enum class DeviceId : uint32_t {};       // A device of dynamic resource allocation (devices.h).
+enum class DeviceClaimId : uint32_t {};  // A ResourceClaim (devices.h).
 enum class FamilyId : uint32_t {};       // Pod shapes connected by common tables (PodShape).
 
 template <typename Id>

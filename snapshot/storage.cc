@@ -379,7 +379,7 @@ void Storage::Put(const objects::DeviceClass& from, Symbols& symbols) {
 
 void Storage::Put(const objects::ResourceClaim& from, Symbols& symbols) {
   std::string state = from.allocated ? "is allocated" : "is not allocated";
-  for (const auto& [driver, pool, name] : from.devices) {
+  for (const auto& [driver, pool, name, admin_access] : from.devices) {
     absl::StrAppend(&state, &driver == &from.devices.front().driver ? " (" : ", ", Absl(driver),
                     "/", Absl(pool), "/", Absl(name));
   }
@@ -499,7 +499,6 @@ void Storage::ConnectLastVolumes() { ConnectPod(asked_volumes_.back()); }
 
 Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
   struct {
-    Effect operator()(const objects::ResourceSlice&) const { return Effect::kInPlace; }
     Effect operator()(const objects::Machine&) const { return Effect::kInPlace; }
     Effect operator()(const objects::NodeClaim&) const { return Effect::kInPlace; }
     Effect operator()(const objects::CsiNode&) const { return Effect::kInPlace; }
@@ -514,9 +513,9 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
     Effect operator()(const objects::PodTemplate&) const { return Effect::kShapes; }
     Effect operator()(const objects::CapacityBuffer&) const { return Effect::kShapes; }
     Effect operator()(const objects::VerticalPodAutoscaler&) const { return Effect::kShapes; }
-    // The caller also describes the claims of pods again (LiveSnapshot::ReadStorageAgain).
-    Effect operator()(const objects::ResourceClaim&) const { return Effect::kAnew; }
-    Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kAnew; }
+    Effect operator()(const objects::ResourceSlice&) const { return Effect::kShapes; }
+    Effect operator()(const objects::ResourceClaim&) const { return Effect::kShapes; }
+    Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kShapes; }
   } effect;
   return std::visit(effect, object);
 }
@@ -542,9 +541,6 @@ void Storage::Remove(const objects::StorageObject& object, Symbols& symbols) {
   if (const auto* claim = std::get_if<objects::NodeClaim>(&object)) {
     return dying_machines_.Remove(*claim, symbols);
   }
-  if (const auto* slice = std::get_if<objects::ResourceSlice>(&object)) {
-    return RemoveSlice(*slice, symbols);
-  }
   const auto& from = std::get<objects::VolumeAttachment>(object);
   if (from.attacher.empty() || !from.volume_name) return;
   const TextId node = symbols.Intern(from.node_name);
@@ -565,16 +561,6 @@ void Storage::Put(const objects::ResourceSlice& slice, Symbols& symbols) {
   if (slice.node_name.empty()) return;
   ++pools_of_[symbols.Intern(slice.node_name)]
              [{std::string(slice.driver), std::string(slice.pool)}];
-}
-
-void Storage::RemoveSlice(const objects::ResourceSlice& slice, Symbols& symbols) {
-  if (slice.node_name.empty()) return;
-  const auto of_node = pools_of_.find(symbols.Intern(slice.node_name));
-  EBB_CHECK(of_node != pools_of_.end());
-  const auto pool = of_node->second.find({std::string(slice.driver), std::string(slice.pool)});
-  EBB_CHECK(pool != of_node->second.end());
-  if (--pool->second == 0) of_node->second.erase(pool);
-  if (of_node->second.empty()) pools_of_.erase(of_node);
 }
 
 const Storage::DevicePools* Storage::PoolsOf(TextId node) const {

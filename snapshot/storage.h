@@ -132,7 +132,6 @@ class Storage {
   void Put(const objects::ResourceClaim& claim, Symbols& symbols);
   void Put(const objects::ResourceClaimTemplate& from, Symbols& symbols);
   void Put(const objects::ResourceSlice& slice, Symbols& symbols);
-  void RemoveSlice(const objects::ResourceSlice& slice, Symbols& symbols);
   void Put(const objects::Machine& machine, Symbols& symbols) {
     dying_machines_.Put(machine, symbols);
   }

@@ -21,6 +21,7 @@
 #include "base/parallel.h"
 #include "base/text_hasher.h"
 #include "base/unique_fd.h"
+#include "cel/device_selector.h"
 #include "cli/cli.h"
 #include "cli/commands/end_signals.h"
 #include "cli/commands/search_interrupt.h"
@@ -151,6 +152,15 @@ void Parallel(size_t threads, std::vector<Chunk> chunks) {
   WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
   for (const Chunk& chunk : chunks) ahead.Push(chunk);
   Take(ahead.Pop());
+}
+
+// cel/device_selector.h
+bool Select(const cel::DeviceForSelector& device) {
+  using cel::DeviceSelector;
+  absl::StatusOr<DeviceSelector> selector =
+      DeviceSelector::Compile(R"(device.attributes["gpu.example.com"].model == "a100")");
+  absl::StatusOr<bool> matches = selector->Matches(device);
+  return matches.value_or(false);
 }
 
 // sizing/policy/clusterman/clusterman.h

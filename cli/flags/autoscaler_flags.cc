@@ -64,7 +64,7 @@ constexpr AutoscalerFlag kOtherFlags[] = {
     Ignored("dynamic-node-delete-delay-after-taint-enabled", FlagType::kSwitch),
     Ignored("emit-per-nodegroup-metrics", FlagType::kSwitch),
     {"enable-dynamic-resource-allocation", FlagTreatment::kNotHonouredIfFalse, FlagType::kSwitch,
-     "pods with resource claims keep their nodes either way"},
+     "devices are allocated either way"},
     Ignored("enable-graceful-degradation", FlagType::kSwitch),
     Ignored("enable-inter-pod-affinity-hostname-fast-path", FlagType::kSwitch, "the same verdicts, sooner"),
     {"enable-proactive-scaleup", FlagTreatment::kNotHonouredIfTrue, FlagType::kSwitch,

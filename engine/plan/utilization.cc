@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/container/flat_hash_set.h"
 #include "predicates/drainability.h"
+#include "snapshot/devices.h"
 #include "snapshot/objects/pod_requests.h"
 
 namespace ebb {
@@ -49,6 +51,26 @@ double Used(const ClusterSnapshot& snapshot, NodeId node, ResourceId resource,
                resource);
 }
 
+// The pool of devices that is used most, on a node with devices of its own.
+std::optional<Utilization> UseOfDevices(const ClusterSnapshot& snapshot, NodeId node) {
+  const Catalog& catalog = snapshot.catalog();
+  absl::flat_hash_set<DeviceId> used;
+  for (const PodId pod : snapshot.PodsOn(node)) {
+    const PodShape& shape = catalog.shape_of(pod);
+    for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+      const std::optional<DeviceClaimId> id =
+          catalog.devices().FindClaim(shape.namespace_name, claim.claim_name);
+      if (!id) continue;
+      for (const HeldDevice& device : snapshot.devices().claim(*id).devices) {
+        if (!device.admin_access) used.insert(device.id);
+      }
+    }
+  }
+  const std::optional<Devices::PoolUse> use = catalog.devices().HighestUse(node, used);
+  if (!use) return std::nullopt;
+  return Utilization{.resource = use->driver, .utilization = use->utilization};
+}
+
 }  // namespace
 
 std::optional<ResourceId> GpuOf(const Catalog& catalog, NodeId node) {
@@ -91,6 +113,7 @@ std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot,
     result.resource = catalog.symbols().Find(kDefaultGpuResource).value();  // Every catalog has it.
     return result;
   }
+  if (catalog.devices().HasOwnSlices(node)) return UseOfDevices(snapshot, node);
   for (const ResourceId resource : {kCpu, kMemory}) {
     if (snapshot.Allocatable(resource, node) == 0) return std::nullopt;
   }

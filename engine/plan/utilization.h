@@ -1,7 +1,8 @@
 // Utilization of a node: the requests of its pods divided by its allocatable amounts.
 //
-// On a node with GPUs, only the GPU counts; on other nodes, the larger of cpu and memory.  A node
-// that has a GPU label but offers no GPU has the utilization 0.
+// On a node with GPUs, only the GPU counts; on a node with devices of its own (ResourceSlices),
+// only the pool that is used most; on other nodes, the larger of cpu and memory.  A node that has a
+// GPU label but offers no GPU has the utilization 0.
 //
 // Units:   fractions; +Inf if something is requested and nothing is allocatable, NaN for 0/0.
 // Cost:    O(pods of the node), or O(1): see all_as_charged.
@@ -22,7 +23,9 @@ struct Utilization {
   double cpu = 0;
   double memory = 0;
   double gpu = 0;
-  TextId resource{};       // The resource that counts: "cpu", "memory", "nvidia.com/gpu", ...
+  // The resource that counts: "cpu", "memory", "nvidia.com/gpu", ..., or the driver of a pool of
+  // devices.
+  TextId resource{};
   double utilization = 0;  // Of `resource`.
 };
 
@@ -43,7 +46,8 @@ std::optional<ResourceId> GpuOf(const Catalog& catalog, NodeId node);
 // Whether the node offers GPUs of any known vendor, whole or in parts (nvidia.com/mig-*).
 bool HasGpus(const Catalog& catalog, NodeId node);
 
-// nullopt: the node's allocatable cpu or memory is missing or zero, and it has no GPU.
+// nullopt: the node's allocatable cpu or memory is missing or zero, and it has no GPU; or a pool of
+// its devices is incomplete.
 std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot, NodeId node,
                                                 const UtilizationOptions& options, int64_t now_s);
 

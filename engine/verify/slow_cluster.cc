@@ -12,7 +12,10 @@
 namespace ebb {
 namespace {
 
-bool HasStorage(const PodShape& shape) { return !shape.claims.empty() || shape.volumes != 0; }
+// Devices are judged as storage is.
+bool HasStorage(const PodShape& shape) {
+  return !shape.claims.empty() || shape.volumes != 0 || !shape.device_claims.empty();
+}
 
 }  // namespace
 

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -81,6 +82,9 @@ var newObjectOfKind = map[string]func() Object{
 	"ReplicationController": func() Object { return &v1.ReplicationController{} },
 	"ReplicaSet":            func() Object { return &appsv1.ReplicaSet{} },
 	"StatefulSet":           func() Object { return &appsv1.StatefulSet{} },
+	"DeviceClass":           func() Object { return &resourceapi.DeviceClass{} },
+	"ResourceClaim":         func() Object { return &resourceapi.ResourceClaim{} },
+	"ResourceSlice":         func() Object { return &resourceapi.ResourceSlice{} },
 }
 
 // UnmarshalJSON reads a request whose objects name their kind.

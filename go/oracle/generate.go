@@ -18,7 +18,7 @@ import (
 var Areas = []string{
 	"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
 	"PodStatusResources", "VolumeRestrictions", "PersistentVolumes", "CSIMigration",
-	"PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures", "Odd",
+	"PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures", "Odd", devicesArea,
 }
 
 // Limits limit the generated clusters.
@@ -47,6 +47,9 @@ func Generate(seed uint64, number int, limits Limits) *Request {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(number))), limits: limits,
 		on: map[string]bool{}}
 	for _, area := range Areas {
+		if area == devicesArea {
+			continue // It has random numbers of its own.
+		}
 		chance := 0.3
 		if area == "Odd" {
 			chance = 0.1
@@ -57,6 +60,7 @@ func Generate(seed uint64, number int, limits Limits) *Request {
 	g.makeNodes(1 + g.IntN(limits.NodesMax))
 	g.makeVolumes()
 	g.makePods()
+	g.addDevices(seed, number)
 	if limits.Scores {
 		g.addPreferences(rand.New(rand.NewPCG(^seed, uint64(number))))
 	}

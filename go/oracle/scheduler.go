@@ -29,6 +29,7 @@ type Scheduler struct {
 	framework framework.Framework
 	informers *staticInformers
 	snapshot  *snapshot
+	devices   *devices
 	plugins   []string // Names of the filters, in the order in which they run.
 }
 
@@ -41,13 +42,13 @@ func NewScheduler(ctx context.Context) (*Scheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("default scheduler configuration: %w", err)
 	}
-	s := &Scheduler{informers: newStaticInformers(), snapshot: &snapshot{}}
+	s := &Scheduler{informers: newStaticInformers(), snapshot: &snapshot{}, devices: newDevices()}
 	csiNodes := s.informers.factory.Storage().V1().CSINodes().Lister()
 	s.framework, err = frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(),
 		&config.Profiles[0],
 		frameworkruntime.WithInformerFactory(s.informers.factory),
 		frameworkruntime.WithSnapshotSharedLister(s.snapshot),
-		frameworkruntime.WithSharedDRAManager(noDevices{}),
+		frameworkruntime.WithSharedDRAManager(s.devices),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(csiNodes)),
 		// With a dozen nodes, goroutines cost more than they save.
 		frameworkruntime.WithParallelism(1))
@@ -63,6 +64,7 @@ func NewScheduler(ctx context.Context) (*Scheduler, error) {
 // Load replaces the cluster with the objects of a request.
 func (s *Scheduler) Load(objects []Object) error {
 	byKind := map[string][]any{}
+	s.devices.clear()
 	var nodes []*v1.Node
 	var pods []*v1.Pod
 	for _, object := range objects {
@@ -72,6 +74,9 @@ func (s *Scheduler) Load(objects []Object) error {
 		case *v1.Pod:
 			pods = append(pods, o)
 		default:
+			if s.devices.add(object) {
+				continue
+			}
 			kind := object.GetObjectKind().GroupVersionKind().Kind
 			if s.informers.byKind[kind] == nil {
 				return fmt.Errorf("no informer holds objects of kind %q", kind)
@@ -126,6 +131,7 @@ func (s *Scheduler) answer(ctx context.Context,
 func (s *Scheduler) Verdicts(ctx context.Context, pod *v1.Pod,
 	withScores bool) (PodVerdicts, sets.Set[string]) {
 	defer s.snapshot.unplace(pod)()
+	defer s.devices.unreserve(pod)()
 	incoming := *pod
 	incoming.Spec.NodeName = ""
 	incoming.Status.NominatedNodeName = ""
@@ -275,9 +281,7 @@ func (s *snapshot) nodesWhere(condition func(fwk.NodeInfo) bool) []fwk.NodeInfo 
 	return found
 }
 
-// noDevices is a cluster without dynamic resources: no claim, no slice, no class. Requests never
-// contain any, because ebb does not allocate for a pod with resource claims; it keeps the pod's
-// node.
+// noDevices is a cluster without dynamic resources: no claim, no slice, no class.
 type noDevices struct{}
 
 func (noDevices) ResourceClaims() fwk.ResourceClaimTracker     { return nil }

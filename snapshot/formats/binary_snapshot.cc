@@ -28,6 +28,7 @@
 #include "snapshot/formats/column_snapshot.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
+#include "snapshot/formats/packed_fields.h"
 #include "snapshot/formats/wire/snapshot.pb.h"
 #include "snapshot/objects/object_ref.h"
 
@@ -39,6 +40,9 @@ using objects::ResourceList;
 using objects::Text;
 
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
+// What objects of dynamic resource allocation lack in files of older versions.
+constexpr Text kLacksDevices =
+    "spec: the snapshot file was made by an older ebb, which kept no devices";
 constexpr uint32_t kChunkVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;  // Has no checksums.
 // A longer chunk means a damaged file.  Without the limit its length would be allocated before
@@ -247,31 +251,14 @@ class Encoder {
     }
   }
 
-  void Put(const objects::DeviceClass& from, wire::DeviceClass& to) {
-    Put(from.meta, *to.mutable_meta());
-    to.set_extended_resource_name(Id(from.extended_resource_name));
-  }
-
-  void Put(const objects::ResourceClaim& from, wire::ResourceClaim& to) {
-    Put(from.meta, *to.mutable_meta());
-    to.set_allocated(from.allocated);
-    for (const auto& [driver, pool, name] : from.devices) {
-      to.add_devices(Id(driver));
-      to.add_devices(Id(pool));
-      to.add_devices(Id(name));
-    }
-  }
+  void Put(const objects::DeviceClass& from, wire::DeviceClass& to) { PutPacked(from, to); }
+  void Put(const objects::ResourceClaim& from, wire::ResourceClaim& to) { PutPacked(from, to); }
 
   void Put(const objects::ResourceClaimTemplate& from, wire::ResourceClaimTemplate& to) {
     Put(from.meta, *to.mutable_meta());
   }
 
-  void Put(const objects::ResourceSlice& from, wire::ResourceSlice& to) {
-    Put(from.meta, *to.mutable_meta());
-    to.set_driver(Id(from.driver));
-    to.set_pool(Id(from.pool));
-    to.set_node_name(Id(from.node_name));
-  }
+  void Put(const objects::ResourceSlice& from, wire::ResourceSlice& to) { PutPacked(from, to); }
 
   void Put(const objects::Machine& from, wire::Machine& to) {
     Put(from.meta, *to.mutable_meta());
@@ -376,6 +363,18 @@ class Encoder {
   }
 
  private:
+  // Puts an object with deep fields: all of them but meta as words.
+  template <typename Kind, typename Message>
+  void PutPacked(const Kind& from, Message& to) {
+    Put(from.meta, *to.mutable_meta());
+    Kind rest = from;
+    rest.meta = {};
+    std::vector<uint32_t> words;
+    packed::PackedWriter writer(words, [this](std::string_view text) { return Id(text); });
+    writer.Put(rest);
+    to.mutable_packed()->Add(words.begin(), words.end());
+  }
+
   void PutPodSpec(const objects::Pod& from, wire::Pod& to) {
     to.set_node_name(Id(from.node_name));
     if (from.priority.has_value()) to.set_priority(*from.priority);
@@ -717,16 +716,20 @@ class Decoder {
   }
 
   void Get(const wire::DeviceClass& from, objects::DeviceClass& to) {
+    if (!GetPacked(from, to)) to.extended_resource_name = At(from.extended_resource_name());
     Get(from.meta(), to.meta);
-    to.extended_resource_name = At(from.extended_resource_name());
   }
 
   void Get(const wire::ResourceClaim& from, objects::ResourceClaim& to) {
-    Get(from.meta(), to.meta);
-    to.allocated = from.allocated();
-    for (int i = 0; i + 2 < from.devices_size(); i += 3) {
-      to.devices.push_back({At(from.devices(i)), At(from.devices(i + 1)), At(from.devices(i + 2))});
+    if (!GetPacked(from, to)) {
+      to.allocated = from.allocated();
+      for (int i = 0; i + 2 < from.devices_size(); i += 3) {
+        to.devices.push_back(
+            {At(from.devices(i)), At(from.devices(i + 1)), At(from.devices(i + 2))});
+      }
+      to.not_understood = kLacksDevices;
     }
+    Get(from.meta(), to.meta);
   }
 
   void Get(const wire::ResourceClaimTemplate& from, objects::ResourceClaimTemplate& to) {
@@ -734,10 +737,13 @@ class Decoder {
   }
 
   void Get(const wire::ResourceSlice& from, objects::ResourceSlice& to) {
+    if (!GetPacked(from, to)) {
+      to.driver = At(from.driver());
+      to.pool = At(from.pool());
+      to.node_name = At(from.node_name());
+      to.not_understood = kLacksDevices;
+    }
     Get(from.meta(), to.meta);
-    to.driver = At(from.driver());
-    to.pool = At(from.pool());
-    to.node_name = At(from.node_name());
   }
 
   void Get(const wire::Machine& from, objects::Machine& to) {
@@ -819,6 +825,24 @@ class Decoder {
   void Get(const wire::Namespace& from, objects::Namespace& to) { Get(from.meta(), to.meta); }
 
  private:
+  // The table as PackedReader uses it.
+  struct Texts {
+    const std::vector<Text>& table;
+    [[nodiscard]] size_t size() const { return table.size(); }
+    Text operator[](uint32_t id) const { return id == 0 ? Text() : table[id - 1]; }
+  };
+  // Reads what PutPacked wrote.  Returns false if an older ebb wrote the message.
+  template <typename Message, typename Kind>
+  bool GetPacked(const Message& from, Kind& to) {
+    if (from.packed().empty()) return false;
+    const Texts texts{table_};
+    packed::ReaderOfPacked<Texts> reader(
+        {from.packed().data(), static_cast<size_t>(from.packed_size())}, texts);
+    reader.Get(to);
+    ok_ = ok_ && reader.ok() && reader.AtEnd();
+    return true;
+  }
+
   Text At(uint32_t id) {
     if (id == 0) return {};
     if (id <= table_.size()) return table_[id - 1];

@@ -178,18 +178,21 @@ class JsonFields : public FieldProblem {
     return Int(value, number, least, std::numeric_limits<int32_t>::max());
   }
 
+  // The text of a quantity, which is a string or a bare number.  It is not parsed.
+  bool Quantity(Value& value, Text& text) {
+    const Text token = Token(value);
+    const char first = token.empty() ? '\0' : token.front();
+    if (first == '"') return String(value, text);
+    if (first != '-' && (first < '0' || first > '9')) return WrongType(value, "a quantity");
+    text = token;
+    return true;
+  }
+
   // A quantity, measured in `unit`, as a string or a bare number; not negative.  A quantity that
   // exceeds int64 is kUncountable.
   bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
-    const Text token = Token(value);
-    Text text = token;
-    const char first = token.empty() ? '\0' : token.front();
-    if (first == '"') {
-      if (!String(value, text)) return false;
-    } else if (first != '-' && (first < '0' || first > '9')) {
-      return WrongType(value, "a quantity");
-    }
-    return ParseAmount(text, unit, amount);
+    Text text;
+    return Quantity(value, text) && ParseAmount(text, unit, amount);
   }
 
   // Seconds since the Unix epoch.

@@ -44,6 +44,7 @@
 #include "snapshot/objects/unevaluated_kinds.h"
 #include "snapshot/objects/visit_fields.h"
 #include "snapshot/objects/volume_ids.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {  // Each reader has its own copy, see above.
@@ -344,7 +345,18 @@ class ObjectFields {
   bool DisruptionMode(Value& value, bool& whole);
   bool ContainerPolicy(Value& value, objects::VerticalPodAutoscaler::Policy& policy);
   bool Recommendations(Value& value, objects::VerticalPodAutoscaler& vpa);
+  // --- Dynamic resource allocation
+  bool DeviceSelectors(Value& value, Text where, std::vector<Text>& selectors);
+  bool DeviceAskMember(Key key, Value& member, Text where, objects::DeviceAsk& ask);
+  bool DeviceRequest(Value& value, objects::DeviceRequest& request);
+  bool ClaimedDevices(Value& value, objects::ResourceClaim& claim);
+  bool ClaimAllocation(Value& value, objects::ResourceClaim& claim);
   bool AllocatedDevices(Value& value, std::vector<objects::ResourceClaim::Device>& devices);
+  bool DeviceAttributes(Value& value, std::vector<objects::DeviceAttribute>& attributes);
+  bool DeviceQuantities(Value& value, Text where, std::vector<objects::DeviceQuantity>& quantities);
+  bool CounterSets(Value& value, Text where, std::vector<objects::DeviceCounters>& sets);
+  bool DeviceMember(Key key, Value& member, objects::Device& device);
+  bool Devices(Value& value, std::vector<objects::Device>& devices);
   bool PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume);
   bool PersistentVolumeSource(Value& value, objects::PersistentVolume& volume);
   bool PersistentVolumeClaimSpec(Value& value, objects::PersistentVolumeClaim& claim);
@@ -430,6 +442,13 @@ class ObjectFields {
   std::vector<objects::Container> EmptiedContainers(std::vector<objects::Container>& containers);
 
   // Records an unknown member that may restrict where the pod runs.
+  // The member with which ebb writes the path of such a member that it read before.
+  bool NotUnderstoodBefore(Value& value) {
+    Text path;
+    if (!fields_.String(value, path)) return false;
+    NotUnderstood(std::string(path));
+    return true;
+  }
   bool NotUnderstood(Text where, Text key) {
     if (!where.empty()) NotUnderstood(absl::StrCat(Absl(where), ".", Absl(key)));
     return true;
@@ -1831,46 +1850,172 @@ bool ObjectFields<Fields>::ReadCsiStorageCapacity() {
 }
 
 template <typename Fields>
-bool ObjectFields<Fields>::ReadDeviceClass() {
-  auto& device_class = Renewed<objects::DeviceClass>();
-  return EachPart([&](Key key, Value& value) {
-    if (key == "metadata") return Meta(value, device_class.meta);
-    if (key != "spec") return true;
-    return fields_.Members(value, [&](Key part, Value& member) {
-      return part != "extendedResourceName" ||
-             fields_.String(member, device_class.extended_resource_name);
-    });
-  });
-}
-
-template <typename Fields>
-bool ObjectFields<Fields>::ReadResourceClaim() {
-  auto& claim = Renewed<objects::ResourceClaim>();
-  return EachPart([&](Key key, Value& value) {
-    if (key == "metadata") return Meta(value, claim.meta);
-    if (key != "status") return true;
-    return fields_.Members(value, [&](Key part, Value& allocation) {
-      if (part != "allocation") return true;
-      claim.allocated = true;
-      return fields_.Members(allocation, [&](Key field, Value& member) {
-        return field != "devices" || AllocatedDevices(member, claim.devices);
+bool ObjectFields<Fields>::DeviceSelectors(Value& value, Text where, std::vector<Text>& selectors) {
+  return fields_.Elements(value, [&](Value& element) {
+    Text& expression = selectors.emplace_back();
+    return fields_.Members(element, [&](Key key, Value& cel) {
+      if (key != "cel") return NotUnderstood(where, key);
+      return fields_.Members(cel, [&](Key part, Value& text) {
+        if (part == "expression") return fields_.String(text, expression);
+        return NotUnderstood(where, part);
       });
     });
   });
 }
 
 template <typename Fields>
+bool ObjectFields<Fields>::ReadDeviceClass() {
+  auto& device_class = Renewed<objects::DeviceClass>();
+  const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, device_class.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "extendedResourceName") {
+        return fields_.String(member, device_class.extended_resource_name);
+      }
+      if (part == "selectors") {
+        return DeviceSelectors(member, "spec.selectors[]", device_class.selectors);
+      }
+      if (part == kNotUnderstoodSpec) return NotUnderstoodBefore(member);
+      return part == "config" || NotUnderstood("spec", part);
+    });
+  });
+  device_class.not_understood = batch_->texts.Copy(not_understood_);
+  return read;
+}
+
+// The members of `exactly`, of an alternative of `firstAvailable`, and of a request of v1beta1.
+template <typename Fields>
+bool ObjectFields<Fields>::DeviceAskMember(Key key, Value& member, Text where,
+                                           objects::DeviceAsk& ask) {
+  if (key == "deviceClassName") return fields_.String(member, ask.class_name);
+  if (key == "selectors") return DeviceSelectors(member, where, ask.selectors);
+  if (key == "allocationMode") return fields_.String(member, ask.mode);
+  if (key == "count") return fields_.Int(member, ask.count, 0);
+  if (key == "adminAccess") return fields_.Bool(member, ask.admin_access);
+  if (key != "tolerations") return NotUnderstood(where, key);
+  return fields_.Elements(member, [&](Value& each) {
+    objects::Toleration& toleration = ask.tolerations.emplace_back();
+    return fields_.Members(each, [&](Key part, Value& text) {
+      if (part == "key") return fields_.String(text, toleration.key);
+      if (part == "operator") return fields_.String(text, toleration.op);
+      if (part == "value") return fields_.String(text, toleration.value);
+      if (part == "effect") return fields_.String(text, toleration.effect);
+      return part == "tolerationSeconds" || NotUnderstood(where, part);
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::DeviceRequest(Value& value, objects::DeviceRequest& request) {
+  constexpr Text kRequest = "spec.devices.requests[]";
+  constexpr Text kExactly = "spec.devices.requests[].exactly";
+  constexpr Text kAlternative = "spec.devices.requests[].firstAvailable[]";
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "name") return fields_.String(member, request.name);
+    if (key == "firstAvailable") {
+      request.first_available = true;
+      request.asks.clear();
+      return fields_.Elements(member, [&](Value& each) {
+        objects::DeviceAsk& ask = request.asks.emplace_back();
+        return fields_.Members(each, [&](Key part, Value& field) {
+          if (part == "name") return fields_.String(field, ask.name);
+          return DeviceAskMember(part, field, kAlternative, ask);
+        });
+      });
+    }
+    if (request.first_available) return NotUnderstood(kRequest, key);
+    if (request.asks.empty()) request.asks.emplace_back();
+    if (key != "exactly") return DeviceAskMember(key, member, kRequest, request.asks.front());
+    return fields_.Members(member, [&](Key part, Value& field) {
+      return DeviceAskMember(part, field, kExactly, request.asks.front());
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ClaimedDevices(Value& value, objects::ResourceClaim& claim) {
+  return fields_.Members(value, [&](Key key, Value& list) {
+    if (key == "requests") {
+      return fields_.Elements(
+          list, [&](Value& each) { return DeviceRequest(each, claim.requests.emplace_back()); });
+    }
+    if (key == "constraints") {
+      return fields_.Elements(list, [&](Value& each) {
+        objects::DeviceConstraint& constraint = claim.constraints.emplace_back();
+        return fields_.Members(each, [&](Key part, Value& member) {
+          if (part == "requests") return Strings(member, constraint.requests);
+          if (part == "matchAttribute") return fields_.String(member, constraint.match_attribute);
+          if (part == "distinctAttribute") {
+            return fields_.String(member, constraint.distinct_attribute);
+          }
+          return NotUnderstood("spec.devices.constraints[]", part);
+        });
+      });
+    }
+    return key == "config" || NotUnderstood("spec.devices", key);
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadResourceClaim() {
+  auto& claim = Renewed<objects::ResourceClaim>();
+  const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, claim.meta);
+    if (key == "spec") {
+      return fields_.Members(value, [&](Key part, Value& devices) {
+        if (part == kNotUnderstoodSpec) return NotUnderstoodBefore(devices);
+        return part == "devices" ? ClaimedDevices(devices, claim) : NotUnderstood("spec", part);
+      });
+    }
+    if (key != "status") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "allocation") return ClaimAllocation(member, claim);
+      if (part == "reservedFor") {
+        return fields_.Elements(member, [&](Value& each) {
+          objects::ResourceClaim::Consumer& consumer = claim.reserved_for.emplace_back();
+          return fields_.Members(each, [&](Key field, Value& text) {
+            if (field == "resource") return fields_.String(text, consumer.resource);
+            if (field == "name") return fields_.String(text, consumer.name);
+            if (field == "uid") return fields_.String(text, consumer.uid);
+            return field == "apiGroup" || NotUnderstood("status.reservedFor[]", field);
+          });
+        });
+      }
+      return part == "devices" || NotUnderstood("status", part);
+    });
+  });
+  claim.not_understood = batch_->texts.Copy(not_understood_);
+  return read;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ClaimAllocation(Value& value, objects::ResourceClaim& claim) {
+  claim.allocated = true;
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "devices") return AllocatedDevices(member, claim.devices);
+    if (key == "nodeSelector") {
+      return NodeSelector(member, "status.allocation.nodeSelector", claim.allocated_on);
+    }
+    return key == "allocationTimestamp" || NotUnderstood("status.allocation", key);
+  });
+}
+
+template <typename Fields>
 bool ObjectFields<Fields>::AllocatedDevices(Value& value,
                                             std::vector<objects::ResourceClaim::Device>& devices) {
+  constexpr Text kResult = "status.allocation.devices.results[]";
   return fields_.Members(value, [&](Key key, Value& results) {
-    if (key != "results") return true;
+    if (key == "config") return true;
+    if (key != "results") return NotUnderstood("status.allocation.devices", key);
     return fields_.Elements(results, [&](Value& each) {
       objects::ResourceClaim::Device& device = devices.emplace_back();
       return fields_.Members(each, [&](Key part, Value& text) {
         if (part == "driver") return fields_.String(text, device.driver);
         if (part == "pool") return fields_.String(text, device.pool);
         if (part == "device") return fields_.String(text, device.name);
-        return true;
+        if (part == "adminAccess") return fields_.Bool(text, device.admin_access);
+        return part == "request" || part == "tolerations" || NotUnderstood(kResult, part);
       });
     });
   });
@@ -1884,6 +2029,107 @@ bool ObjectFields<Fields>::ReadResourceClaimTemplate() {
 }
 
 template <typename Fields>
+bool ObjectFields<Fields>::DeviceAttributes(Value& value,
+                                            std::vector<objects::DeviceAttribute>& attributes) {
+  return fields_.Members(value, [&](Text name, Value& attribute) {
+    objects::DeviceAttribute& to = attributes.emplace_back();
+    to.name = name;
+    return fields_.Members(attribute, [&](Key key, Value& member) {
+      if (key == "string" || key == "version") {
+        to.type = key;
+        return fields_.String(member, to.value);
+      }
+      if (key == "int") {
+        int64_t number = 0;
+        to.type = key;
+        if (!fields_.Int(member, number)) return false;
+        to.value = batch_->texts.Copy(absl::StrCat(number));
+        return true;
+      }
+      if (key != "bool") {
+        return NotUnderstood("spec.devices[].attributes[]", "a type that ebb does not know");
+      }
+      bool flag = false;
+      to.type = key;
+      if (!fields_.Bool(member, flag)) return false;
+      to.value = flag ? "true" : "false";
+      return true;
+    });
+  }) && KeepLast(attributes, &objects::DeviceAttribute::name);
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::DeviceQuantities(Value& value, Text where,
+                                            std::vector<objects::DeviceQuantity>& quantities) {
+  return fields_.Members(value, [&](Text name, Value& quantity) {
+    objects::DeviceQuantity& to = quantities.emplace_back();
+    to.name = name;
+    return fields_.Members(quantity, [&](Key key, Value& member) {
+      if (key == "value") return fields_.Quantity(member, to.value);
+      return NotUnderstood(where, key);
+    });
+  }) && KeepLast(quantities, &objects::DeviceQuantity::name);
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::CounterSets(Value& value, Text where,
+                                       std::vector<objects::DeviceCounters>& sets) {
+  return fields_.Elements(value, [&](Value& element) {
+    objects::DeviceCounters& set = sets.emplace_back();
+    return fields_.Members(element, [&](Key key, Value& member) {
+      if (key == "name" || key == "counterSet") return fields_.String(member, set.counter_set);
+      if (key == "counters") return DeviceQuantities(member, where, set.counters);
+      return NotUnderstood(where, key);
+    });
+  });
+}
+
+// A member of a device; in v1beta1 of the device's `basic`.
+template <typename Fields>
+bool ObjectFields<Fields>::DeviceMember(Key key, Value& member, objects::Device& device) {
+  constexpr Text kDevice = "spec.devices[]";
+  if (key == "attributes") return DeviceAttributes(member, device.attributes);
+  if (key == "capacity") {
+    return DeviceQuantities(member, "spec.devices[].capacity[]", device.capacity);
+  }
+  if (key == "consumesCounters") {
+    return CounterSets(member, "spec.devices[].consumesCounters[]", device.consumes);
+  }
+  if (key == "nodeName") return fields_.String(member, device.node_name);
+  if (key == "allNodes") return fields_.Bool(member, device.all_nodes);
+  if (key == "nodeSelector") {
+    return NodeSelector(member, "spec.devices[].nodeSelector", device.node_selector);
+  }
+  if (key == "taints") {
+    return fields_.Elements(member, [&](Value& each) {
+      objects::Taint& taint = device.taints.emplace_back();
+      return fields_.Members(each, [&](Key part, Value& text) {
+        if (part == "key") return fields_.String(text, taint.key);
+        if (part == "value") return fields_.String(text, taint.value);
+        if (part == "effect") return fields_.String(text, taint.effect);
+        return part == "timeAdded" || NotUnderstood("spec.devices[].taints[]", part);
+      });
+    });
+  }
+  if (key != "allowMultipleAllocations" && key != "bindsToNode") return NotUnderstood(kDevice, key);
+  bool flag = false;
+  return fields_.Bool(member, flag) && (!flag || NotUnderstood(kDevice, key));
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::Devices(Value& value, std::vector<objects::Device>& devices) {
+  return fields_.Elements(value, [&](Value& element) {
+    objects::Device& device = devices.emplace_back();
+    return fields_.Members(element, [&](Key key, Value& member) {
+      if (key == "name") return fields_.String(member, device.name);
+      if (key != "basic") return DeviceMember(key, member, device);
+      return fields_.Members(
+          member, [&](Key part, Value& field) { return DeviceMember(part, field, device); });
+    });
+  });
+}
+
+template <typename Fields>
 bool ObjectFields<Fields>::ReadResourceSlice() {
   auto& slice = Renewed<objects::ResourceSlice>();
   const bool read = EachPart([&](Key key, Value& value) {
@@ -1892,13 +2138,27 @@ bool ObjectFields<Fields>::ReadResourceSlice() {
     return fields_.Members(value, [&](Key part, Value& member) {
       if (part == "driver") return fields_.String(member, slice.driver);
       if (part == "nodeName") return fields_.String(member, slice.node_name);
-      if (part != "pool") return true;
+      if (part == "allNodes") return fields_.Bool(member, slice.all_nodes);
+      if (part == "perDeviceNodeSelection") return fields_.Bool(member, slice.per_device_nodes);
+      if (part == "nodeSelector") {
+        return NodeSelector(member, "spec.nodeSelector", slice.node_selector);
+      }
+      if (part == "devices") return Devices(member, slice.devices);
+      if (part == "sharedCounters") {
+        return CounterSets(member, "spec.sharedCounters[]", slice.shared_counters);
+      }
+      if (part == kNotUnderstoodSpec) return NotUnderstoodBefore(member);
+      if (part != "pool") return NotUnderstood("spec", part);
       return fields_.Members(member, [&](Key field, Value& text) {
-        return field != "name" || fields_.String(text, slice.pool);
+        if (field == "name") return fields_.String(text, slice.pool);
+        if (field == "generation") return fields_.Int(text, slice.generation);
+        if (field == "resourceSliceCount") return fields_.Int(text, slice.slice_count);
+        return NotUnderstood("spec.pool", field);
       });
     });
   });
   if (!read) return false;
+  slice.not_understood = batch_->texts.Copy(not_understood_);
   if (slice.driver.empty()) return fields_.FailAt(".spec.driver", "is missing");
   if (slice.pool.empty()) return fields_.FailAt(".spec.pool.name", "is missing");
   return true;

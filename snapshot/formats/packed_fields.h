@@ -159,9 +159,12 @@ class PackedWriter {
   bool without_names_of_data_ = false;
 };
 
-class PackedReader {
+// Texts has size(), the largest number of a text, and operator[], which returns a text by its
+// number.
+template <typename Texts>
+class ReaderOfPacked {
  public:
-  PackedReader(std::span<const uint32_t> words, const TextTable& texts)
+  ReaderOfPacked(std::span<const uint32_t> words, const Texts& texts)
       : words_(words), texts_(texts) {}
 
   [[nodiscard]] bool ok() const { return ok_; }
@@ -244,10 +247,11 @@ class PackedReader {
   static constexpr uint32_t kReserved = 64;
 
   const std::span<const uint32_t> words_;
-  const TextTable& texts_;
+  const Texts& texts_;
   size_t at_ = 0;
   bool ok_ = true;
 };
+using PackedReader = ReaderOfPacked<TextTable>;
 
 }  // namespace ebb::packed
 

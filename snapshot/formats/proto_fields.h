@@ -182,9 +182,12 @@ class ProtoFields : public FieldProblem {
 
   // A quantity, measured in `unit`; not negative.  One that exceeds int64 is kUncountable.
   bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
-    if (!value.Is(ProtoField::Type::kQuantity)) return WrongType();
     Text text;
-    return QuantityText(TextOf(value), text) && ParseAmount(text, unit, amount);
+    return Quantity(value, text) && ParseAmount(text, unit, amount);
+  }
+  bool Quantity(Value& value, Text& text) {
+    if (!value.Is(ProtoField::Type::kQuantity)) return WrongType();
+    return QuantityText(TextOf(value), text);
   }
 
   // Seconds since the Unix epoch.

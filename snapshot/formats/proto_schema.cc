@@ -112,7 +112,11 @@ ProtoSchema::ProtoSchema(
     }
     for (int j = 0; j < from.options().ExtensionSize(wire::kubernetes::api_version); ++j) {
       versions_.push_back(
-          {from.options().GetExtension(wire::kubernetes::api_version, j), &message});
+          {from.options().GetExtension(wire::kubernetes::api_version, j),
+           from.options().HasExtension(wire::kubernetes::kind)
+               ? std::string_view(from.options().GetExtension(wire::kubernetes::kind))
+               : message.name,
+           &message});
     }
     if (message.name == "Unknown") envelope_ = &message;
   }
@@ -120,7 +124,7 @@ ProtoSchema::ProtoSchema(
 
 const ProtoMessage* ProtoSchema::Kind(std::string_view api_version, std::string_view kind) const {
   const auto found = std::find_if(versions_.begin(), versions_.end(), [&](const Version& each) {
-    return each.message->name == kind && each.api_version == api_version;
+    return each.kind == kind && each.api_version == api_version;
   });
   return found == versions_.end() ? nullptr : found->message;
 }

@@ -91,6 +91,7 @@ class ProtoSchema {
  private:
   struct Version {
     std::string_view api_version;
+    std::string_view kind;
     const ProtoMessage* message;
   };
 

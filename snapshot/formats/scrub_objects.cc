@@ -209,6 +209,12 @@ constexpr auto kPlainFields = std::to_array<Text>({
     "os_name",
     "not_understood",
     "group",
+    "mode",
+    "match_attribute",
+    "distinct_attribute",
+    "counter_set",
+    "selectors",
+    "resource",
 });
 // Fields that have a key of a label, or the name of a driver, which is a domain.
 constexpr auto kKeyFields =
@@ -529,6 +535,36 @@ struct Scrubber::Impl {
   }
   void DoStruct(objects::ResourceAmount& amount) { amount.name = Key(amount.name); }
   void DoStruct(objects::CsiNode::Driver& driver) { driver.name = Key(driver.name); }
+  // What selectors, constraints and counters compare stays as it is: a pseudonym would change which
+  // devices match.  No selector compares UUIDs.
+  void DoStruct(objects::DeviceAttribute& attribute) {
+    attribute.name = Keep("devices", attribute.name);
+    attribute.value =
+        IsUuidText(attribute.value) ? Name(attribute.value) : Keep("devices", attribute.value);
+  }
+  void DoStruct(objects::DeviceQuantity& quantity) {
+    quantity.name = Keep("devices", quantity.name);
+    quantity.value = Keep("devices", quantity.value);
+  }
+  void DoStruct(objects::DeviceRequest& request) {
+    request.name = Keep("devices", request.name);
+    Do("asks", request.asks);
+  }
+  void DoStruct(objects::DeviceAsk& ask) {
+    const Text name = Keep("devices", ask.name);
+    DoFields(ask);
+    ask.name = name;
+  }
+  void DoStruct(objects::DeviceConstraint& constraint) {
+    for (Text& request : constraint.requests) request = Keep("devices", request);
+    Do("match_attribute", constraint.match_attribute);
+    Do("distinct_attribute", constraint.distinct_attribute);
+  }
+  void DoStruct(objects::ResourceClaim::Device& device) {
+    device.driver = Keep("devices", device.driver);
+    device.pool = Name(device.pool);
+    device.name = Name(device.name);
+  }
   void DoStruct(objects::NodeImage& image) {
     for (Text& name : image.names) name = Image(name);
   }
@@ -614,6 +650,13 @@ struct Scrubber::Impl {
         object.meta.name = "";
         DoFields(object);
         object.meta.name = name;
+        return;
+      }
+      if constexpr (std::is_same_v<Object, objects::ResourceSlice>) {
+        const Text driver = Keep("devices", object.driver);
+        object.driver = "";
+        DoFields(object);
+        object.driver = driver;
         return;
       }
       if constexpr (std::is_same_v<Object, objects::Pod>) {

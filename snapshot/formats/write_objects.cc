@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "snapshot/formats/json_text.h"
 #include "snapshot/objects/volume_ids.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -498,21 +499,91 @@ Json ToJson(const objects::CsiStorageCapacity& capacity) {
   return json;
 }
 
+// --- Dynamic resource allocation
+
+Json DeviceSelectors(const std::vector<Text>& selectors) {
+  Json array = Json::array();
+  for (const Text text : selectors) array.push_back({{"cel", {{"expression", text}}}});
+  return array;
+}
+
 Json ToJson(const objects::DeviceClass& device_class) {
   Json json = Object("resource.k8s.io/v1", "DeviceClass", device_class.meta);
   json["spec"] = Json::object();
+  Put(json["spec"], "selectors", DeviceSelectors(device_class.selectors));
   Put(json["spec"], "extendedResourceName", device_class.extended_resource_name);
+  Put(json["spec"], kNotUnderstoodSpec, device_class.not_understood);
   return json;
+}
+
+Json DeviceAsk(const objects::DeviceAsk& ask) {
+  Json json = Json::object();
+  Put(json, "name", ask.name);
+  Put(json, "deviceClassName", ask.class_name);
+  Put(json, "selectors", DeviceSelectors(ask.selectors));
+  Put(json, "allocationMode", ask.mode);
+  if (ask.count != 0) json["count"] = ask.count;
+  Put(json, "adminAccess", ask.admin_access);
+  Put(json, "tolerations", Tolerations(ask.tolerations));
+  return json;
+}
+
+Json DeviceRequest(const objects::DeviceRequest& request) {
+  Json json = {{"name", request.name}};
+  if (request.first_available) {
+    json["firstAvailable"] = Json::array();
+    for (const objects::DeviceAsk& ask : request.asks) {
+      json["firstAvailable"].push_back(DeviceAsk(ask));
+    }
+  } else if (!request.asks.empty()) {
+    json["exactly"] = DeviceAsk(request.asks.front());
+  }
+  return json;
+}
+
+void PutNodes(Json& to, Text key, const objects::NodeSelector& selector) {
+  if (!selector.nil) to[std::string(key)]["nodeSelectorTerms"] = NodeTerms(selector);
+}
+
+Json ClaimSpec(const objects::ResourceClaim& claim) {
+  Json devices = Json::object();
+  for (const objects::DeviceRequest& request : claim.requests) {
+    devices["requests"].push_back(DeviceRequest(request));
+  }
+  for (const auto& [requests, match, distinct] : claim.constraints) {
+    Json each = Json::object();
+    Put(each, "requests", Texts(requests));
+    Put(each, "matchAttribute", match);
+    Put(each, "distinctAttribute", distinct);
+    devices["constraints"].push_back(std::move(each));
+  }
+  Json spec = Json::object();
+  Put(spec, "devices", std::move(devices));
+  Put(spec, kNotUnderstoodSpec, claim.not_understood);
+  return spec;
 }
 
 Json ToJson(const objects::ResourceClaim& claim) {
   Json json = Object("resource.k8s.io/v1", "ResourceClaim", claim.meta);
-  if (!claim.allocated) return json;
-  Json results = Json::array();
-  for (const auto& [driver, pool, name] : claim.devices) {
-    results.push_back({{"driver", driver}, {"pool", pool}, {"device", name}});
+  Put(json, "spec", ClaimSpec(claim));
+  if (claim.allocated) {
+    Json results = Json::array();
+    for (const auto& [driver, pool, name, admin_access] : claim.devices) {
+      Json each = {{"driver", driver}, {"pool", pool}, {"device", name}};
+      Put(each, "adminAccess", admin_access);
+      results.push_back(std::move(each));
+    }
+    Json& allocation = json["status"]["allocation"];
+    allocation["devices"]["results"] = std::move(results);
+    PutNodes(allocation, "nodeSelector", claim.allocated_on);
   }
-  json["status"]["allocation"]["devices"]["results"] = std::move(results);
+  for (const auto& [resource, name, uid] : claim.reserved_for) {
+    Json each = Json::object();
+    Put(each, "resource", resource);
+    Put(each, "name", name);
+    Put(each, "uid", uid);
+    json["status"]["reservedFor"].push_back(std::move(each));
+  }
   return json;
 }
 
@@ -520,10 +591,68 @@ Json ToJson(const objects::ResourceClaimTemplate& from) {
   return Object("resource.k8s.io/v1", "ResourceClaimTemplate", from.meta);
 }
 
+Json DeviceQuantities(const std::vector<objects::DeviceQuantity>& quantities) {
+  Json json = Json::object();
+  for (const auto& [name, value] : quantities) json[std::string(name)] = {{"value", value}};
+  return json;
+}
+
+Json CounterSets(Text name, const std::vector<objects::DeviceCounters>& sets) {
+  Json array = Json::array();
+  for (const auto& [counter_set, counters] : sets) {
+    array.push_back({{std::string(name), counter_set}, {"counters", DeviceQuantities(counters)}});
+  }
+  return array;
+}
+
+Json DeviceAttribute(const objects::DeviceAttribute& attribute) {
+  const std::string type(attribute.type);
+  if (type == "int") return {{type, std::stoll(std::string(attribute.value))}};
+  if (type == "bool") return {{type, attribute.value == "true"}};
+  Json json = Json::object();
+  if (!type.empty()) json[type] = attribute.value;
+  return json;
+}
+
+Json Taints(const std::vector<objects::Taint>& taints) {
+  Json array = Json::array();
+  for (const auto& [key, value, effect] : taints) {
+    Json each = Json::object();
+    Put(each, "key", key);
+    Put(each, "value", value);
+    Put(each, "effect", effect);
+    array.push_back(std::move(each));
+  }
+  return array;
+}
+
+Json Device(const objects::Device& device) {
+  Json json = {{"name", device.name}};
+  for (const objects::DeviceAttribute& each : device.attributes) {
+    json["attributes"][std::string(each.name)] = DeviceAttribute(each);
+  }
+  Put(json, "capacity", DeviceQuantities(device.capacity));
+  Put(json, "taints", Taints(device.taints));
+  Put(json, "consumesCounters", CounterSets("counterSet", device.consumes));
+  Put(json, "nodeName", device.node_name);
+  PutNodes(json, "nodeSelector", device.node_selector);
+  Put(json, "allNodes", device.all_nodes);
+  return json;
+}
+
 Json ToJson(const objects::ResourceSlice& slice) {
   Json json = Object("resource.k8s.io/v1", "ResourceSlice", slice.meta);
-  json["spec"] = {{"driver", slice.driver}, {"pool", {{"name", slice.pool}}}};
-  Put(json["spec"], "nodeName", slice.node_name);
+  Json& spec = json["spec"];
+  spec = {{"driver", slice.driver}, {"pool", {{"name", slice.pool}}}};
+  if (slice.generation != 0) spec["pool"]["generation"] = slice.generation;
+  if (slice.slice_count != 0) spec["pool"]["resourceSliceCount"] = slice.slice_count;
+  Put(spec, "nodeName", slice.node_name);
+  PutNodes(spec, "nodeSelector", slice.node_selector);
+  Put(spec, "allNodes", slice.all_nodes);
+  Put(spec, "perDeviceNodeSelection", slice.per_device_nodes);
+  for (const objects::Device& device : slice.devices) spec["devices"].push_back(Device(device));
+  Put(spec, "sharedCounters", CounterSets("name", slice.shared_counters));
+  Put(spec, kNotUnderstoodSpec, slice.not_understood);
   return json;
 }
 

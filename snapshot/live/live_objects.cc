@@ -11,7 +11,6 @@
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/live/live_snapshot.h"
-#include "snapshot/not_evaluated.h"
 #include "snapshot/topology_tables.h"
 
 namespace ebb {
@@ -363,14 +362,6 @@ void LiveSnapshot::ReadStorageAgain() {
   }
   storage->Connect(*symbols_);
   catalog_->storage_ = std::move(storage);
-  // Pods with ResourceClaims keep their nodes, and the reason describes the claims.
-  for (PodShape& shape : catalog_->shapes_) {
-    const bool is_reason = !shape.resource_claims.empty() &&
-                           shape.not_understood.ends_with(kDynamicAllocationNotEvaluated);
-    if (!is_reason) continue;
-    shape.not_understood.clear();
-    builder_->RefuseResourceClaims(shape);
-  }
   Changed();
 }
 

@@ -344,6 +344,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     return;
   }
   ++counts_.put;
+  if (UsesDevices(held.shape) || UsesDevices(shape)) BecomeStale(RebuildCause::kStorage);
   NoteTime(held.named.creation_time, named.creation_time);
   const bool stays = !is_new && held.named.wanted_node == named.wanted_node &&
                      (held.shape == kNoShape) == (shape == kNoShape);
@@ -367,6 +368,12 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
   Enter(place);
   RestorePlace(held.id, before);
+}
+
+// The claims of such pods are compared with all pods that use them, so the catalog is built anew.
+bool LiveSnapshot::UsesDevices(PodShapeId shape) const {
+  return !stale_ && shape != kNoShape && Index(shape) < catalog_->pod_shapes() &&
+         !catalog_->shape(shape).resource_claims.empty();
 }
 
 bool LiveSnapshot::HasCondition(const HeldPod& held) {
@@ -444,6 +451,7 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod, uint64_t version) {
     return;
   }
   pods_by_name_.erase(found);
+  if (UsesDevices(pods_[place].shape)) BecomeStale(RebuildCause::kStorage);
   NoteTime(pods_[place].named.creation_time, 0);
   Leave(place);
   ReleaseName(pods_[place].named);

@@ -92,18 +92,18 @@ enum class OlderObjects : uint8_t {
 // Why a catalog is rebuilt.
 enum class RebuildCause : uint8_t {
   kFirst,
-  kNode,        // A node has a label that some pod asks for and no node had, or lacks one that
-                // all nodes had; or it has a second operating system, or changes the system for
-                // which its pods were made; or it changes the newest kubelet's version, or
-                // SetVersion changes the version.
-  kShape,       // A shape is the first to select namespaces by labels, or is in a namespace that
-                // is not held while others select by labels, or exceeds a limit.
-  kBudget,      // Budgets exceed a limit.
-  kNamespace,   // A namespace with pods changed so that some term selects it, or no longer
-                // does; or it was deleted while it had pods.
-  kStorage,     // A DeviceClass, PodGroup, CapacityBuffer, PodTemplate or VerticalPodAutoscaler
-                // changed.
-  kAmounts,     // Amounts or resources exceed what can be added up pod by pod.
+  kNode,       // A node has a label that some pod asks for and no node had, or lacks one that
+               // all nodes had; or it has a second operating system, or changes the system for
+               // which its pods were made; or it changes the newest kubelet's version, or
+               // SetVersion changes the version.
+  kShape,      // A shape is the first to select namespaces by labels, or is in a namespace that
+               // is not held while others select by labels, or exceeds a limit.
+  kBudget,     // Budgets exceed a limit.
+  kNamespace,  // A namespace with pods changed so that some term selects it, or no longer
+               // does; or it was deleted while it had pods.
+  kStorage,  // A class, claim or slice of devices changed, or a pod that uses them; or a PodGroup,
+             // CapacityBuffer, PodTemplate or VerticalPodAutoscaler.
+  kAmounts,  // Amounts or resources exceed what can be added up pod by pod.
   kDeadShapes,  // Most shapes have no pods any more.
   kGoneNodes,   // Most ids of nodes belong to removed nodes.
   kDeadTexts,   // Most texts belong to removed objects (Options::renew_texts).
@@ -353,6 +353,7 @@ class LiveSnapshot {
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
   [[nodiscard]] static bool HasCondition(const HeldPod& held);
+  [[nodiscard]] bool UsesDevices(PodShapeId shape) const;
   // The place of a pod in its node's list; kNoNode: the pod was on no node.
   struct Standing {
     NodeId node = kNoNode;

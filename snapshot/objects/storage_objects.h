@@ -103,13 +103,70 @@ struct CsiStorageCapacity {
   std::optional<int64_t> maximum_volume_size_bytes;
 };
 
-// ebb does not evaluate dynamic resource allocation: a pod that requests devices, by a claim
-// or by an extended resource of a DeviceClass, keeps its node.  These objects are read only to
-// explain why.
+// --- Dynamic resource allocation (docs/dra.md) ---------------------------------
+//
+// An object with a field that ebb does not know, or does not evaluate, has that field's path in
+// not_understood.  Pods with claims that depend on the object keep their nodes.
+
+// One attribute of a device.
+struct DeviceAttribute {
+  Text name;   // "domain/name", or "name" in the domain of the driver.
+  Text type;   // The member that is set: "int", "bool", "string" or "version".
+  Text value;  // "8", "true", "a100", "1.2.3".
+};
+
+// A capacity or a counter; the quantity is as written: "40Gi".
+struct DeviceQuantity {
+  Text name;
+  Text value;
+};
+
+// The counters of a set: what a pool has (spec.sharedCounters), or what a device takes of it.
+struct DeviceCounters {
+  Text counter_set;
+  std::vector<DeviceQuantity> counters;
+};
+
+struct Device {
+  Text name;
+  std::vector<DeviceAttribute> attributes;
+  std::vector<DeviceQuantity> capacity;
+  std::vector<Taint> taints;
+  std::vector<DeviceCounters> consumes;  // consumesCounters
+  // With ResourceSlice::per_device_nodes: the nodes that reach the device.
+  Text node_name;
+  NodeSelector node_selector;
+  bool all_nodes = false;
+};
+
+// `exactly` of a request, or one alternative of `firstAvailable`.
+struct DeviceAsk {
+  Text name;  // Empty for `exactly`.
+  Text class_name;
+  std::vector<Text> selectors;  // CEL expressions.
+  Text mode;                    // "ExactCount" or "All"; empty: "ExactCount".
+  int64_t count = 0;            // 0: one device.
+  bool admin_access = false;
+  std::vector<Toleration> tolerations;
+};
+
+struct DeviceRequest {
+  Text name;
+  bool first_available = false;
+  std::vector<DeviceAsk> asks;  // One, or the alternatives in their order.
+};
+
+struct DeviceConstraint {
+  std::vector<Text> requests;  // Empty: all requests of the claim.
+  Text match_attribute;
+  Text distinct_attribute;
+};
 
 struct DeviceClass {
   ObjectMeta meta;
   Text extended_resource_name;
+  std::vector<Text> selectors;  // CEL expressions.
+  Text not_understood;
 };
 
 struct ResourceClaim {
@@ -118,22 +175,42 @@ struct ResourceClaim {
     Text driver;
     Text pool;
     Text name;
+    bool admin_access = false;
+  };
+  // One of status.reservedFor.
+  struct Consumer {
+    Text resource;  // "pods"
+    Text name;
+    Text uid;
   };
   ObjectMeta meta;
   bool allocated = false;  // status.allocation is present.
   std::vector<Device> devices;
+  std::vector<DeviceRequest> requests;
+  std::vector<DeviceConstraint> constraints;
+  NodeSelector allocated_on;  // status.allocation.nodeSelector
+  std::vector<Consumer> reserved_for;
+  Text not_understood;
 };
 
 struct ResourceClaimTemplate {
   ObjectMeta meta;
 };
 
-// Devices that a driver offers, on one node or on several nodes.
+// Devices that a driver offers, on one node or on several nodes, or the counters of its pool.
 struct ResourceSlice {
   ObjectMeta meta;
   Text driver;
   Text pool;       // spec.pool.name.
   Text node_name;  // Empty if the devices do not belong to a single node.
+  int64_t generation = 0;
+  int64_t slice_count = 0;  // spec.pool.resourceSliceCount
+  NodeSelector node_selector;
+  bool all_nodes = false;
+  bool per_device_nodes = false;  // spec.perDeviceNodeSelection
+  std::vector<ebb::objects::Device> devices;
+  std::vector<DeviceCounters> shared_counters;
+  Text not_understood;
 };
 
 // The infrastructure's object for the machine under a node.  Read because a machine that is being

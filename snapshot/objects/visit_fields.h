@@ -99,11 +99,22 @@ EBB_FIELDS(CsiNode, meta, drivers);
 EBB_FIELDS(VolumeAttachment, meta, attacher, node_name, volume_name);
 EBB_FIELDS(CsiStorageCapacity, meta, storage_class_name, node_topology, capacity_bytes,
            maximum_volume_size_bytes);
-EBB_FIELDS(DeviceClass, meta, extended_resource_name);
-EBB_FIELDS(ResourceClaim::Device, driver, pool, name);
-EBB_FIELDS(ResourceClaim, meta, allocated, devices);
+EBB_FIELDS(DeviceAttribute, name, type, value);
+EBB_FIELDS(DeviceQuantity, name, value);
+EBB_FIELDS(DeviceCounters, counter_set, counters);
+EBB_FIELDS(Device, name, attributes, capacity, taints, consumes, node_name, node_selector,
+           all_nodes);
+EBB_FIELDS(DeviceAsk, name, class_name, selectors, mode, count, admin_access, tolerations);
+EBB_FIELDS(DeviceRequest, name, first_available, asks);
+EBB_FIELDS(DeviceConstraint, requests, match_attribute, distinct_attribute);
+EBB_FIELDS(DeviceClass, meta, extended_resource_name, selectors, not_understood);
+EBB_FIELDS(ResourceClaim::Device, driver, pool, name, admin_access);
+EBB_FIELDS(ResourceClaim::Consumer, resource, name, uid);
+EBB_FIELDS(ResourceClaim, meta, allocated, devices, requests, constraints, allocated_on,
+           reserved_for, not_understood);
 EBB_FIELDS(ResourceClaimTemplate, meta);
-EBB_FIELDS(ResourceSlice, meta, driver, pool, node_name);
+EBB_FIELDS(ResourceSlice, meta, driver, pool, node_name, generation, slice_count, node_selector,
+           all_nodes, per_device_nodes, devices, shared_counters, not_understood);
 EBB_FIELDS(Machine, meta, group, node_name, provider_id);
 EBB_FIELDS(NodeClaim, meta, node_name, provider_id);
 EBB_FIELDS(PodGroup, meta, group, min_count, whole);

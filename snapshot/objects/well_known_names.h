@@ -56,6 +56,9 @@ inline constexpr std::string_view kIgnoreTaintPrefix =
 inline constexpr std::string_view kHardTaint = "ToBeDeletedByClusterAutoscaler";
 inline constexpr std::string_view kSoftTaint = "DeletionCandidateOfClusterAutoscaler";
 
+// The member of `spec` with which ebb writes the path of a member that it did not understand.
+inline constexpr std::string_view kNotUnderstoodSpec = "ebbNotUnderstood";
+
 }  // namespace ebb
 
 #endif  // EBB_SNAPSHOT_OBJECTS_WELL_KNOWN_NAMES_H_

@@ -946,10 +946,12 @@ TEST(SnapshotBuilderTest, APodWithDevicesNamesItsClaimsOrElseItsFirstResource) {
   EXPECT_EQ(why("two"),
             "spec.containers[].resources.requests.example.com/b: is allocated through DeviceClass "
             "gpus; dynamic resource allocation is not evaluated");
-  EXPECT_EQ(why("claims"),
-            "spec.resourceClaims[gpu]: ResourceClaim default/mine is not in the input; "
-            "status.extendedResourceClaimStatus: ResourceClaim default/extended is not in the "
-            "input; dynamic resource allocation is not evaluated");
+  EXPECT_EQ(
+      why("claims"),
+      "spec.resourceClaims[gpu]: ResourceClaim default/mine is not in the input; dynamic "
+      "resource allocation is not evaluated; status.extendedResourceClaimStatus: "
+      "ResourceClaim default/extended is not in the input; dynamic resource allocation is not "
+      "evaluated");
   EXPECT_EQ(why("odd"), "spec.odd");
 }
 

@@ -190,7 +190,8 @@ TEST_F(StorageTest, AResourceClaimIsDescribedWithItsDevices) {
   claim.meta.name = "held";
   claim.meta.deletion_time = 1;
   claim.allocated = true;
-  claim.devices = {{"d", "pool", "gpu-0"}, {"d", "pool", "gpu-1"}};
+  claim.devices = {{.driver = "d", .pool = "pool", .name = "gpu-0"},
+                   {.driver = "d", .pool = "pool", .name = "gpu-1"}};
   ASSERT_EQ(Add(claim), "");
   const auto describe = [&](std::string_view namespace_name, std::string_view name) {
     const PodResourceClaimInfo info{.name = symbols_.Intern("gpu"),
@@ -344,13 +345,8 @@ TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToItsFirstController) {
 TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
   using enum Storage::Effect;
   const std::pair<objects::StorageObject, Storage::Effect> effects[] = {
-      {objects::ResourceSlice(), kInPlace},
       {objects::Machine(), kInPlace},
       {objects::NodeClaim(), kInPlace},
-      {objects::PodGroup(), kShapes},
-      {objects::PodTemplate(), kShapes},
-      {objects::CapacityBuffer(), kShapes},
-      {objects::VerticalPodAutoscaler(), kShapes},
       {objects::CsiNode(), kInPlace},
       {objects::VolumeAttachment(), kInPlace},
       {objects::PersistentVolume(), kAnew},
@@ -359,8 +355,13 @@ TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
       {objects::CsiDriver(), kAnew},
       {objects::CsiStorageCapacity(), kAnew},
       {objects::DeviceClass(), kShapes},
-      {objects::ResourceClaim(), kAnew},
-      {objects::ResourceClaimTemplate(), kAnew}};
+      {objects::ResourceClaim(), kShapes},
+      {objects::ResourceClaimTemplate(), kShapes},
+      {objects::ResourceSlice(), kShapes},
+      {objects::PodGroup(), kShapes},
+      {objects::PodTemplate(), kShapes},
+      {objects::CapacityBuffer(), kShapes},
+      {objects::VerticalPodAutoscaler(), kShapes}};
   for (const auto& [object, effect] : effects) {
     EXPECT_EQ(Storage::EffectOf(object), effect) << objects::KindOf(object);
   }

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
+
+#include "snapshot/objects/visit_fields.h"
 
 namespace ebb::testing {
 namespace {
@@ -125,6 +128,24 @@ class Line {
     return Put("created", meta.creation_time).Put("deleted", meta.deletion_time);
   }
 
+  // Any struct of the table of fields, field by field.
+  template <objects::HasFields Struct>
+    requires(!std::is_same_v<Struct, objects::ObjectMeta> &&
+             !std::is_same_v<Struct, objects::NodeSelector> &&
+             !std::is_same_v<Struct, objects::NodeSelectorTerm>)
+  Line& Put(std::string_view name, const Struct& object) {
+    Line inner("(");
+    objects::VisitFields(object, [&](Text field, const auto& value) { inner.Put(field, value); });
+    Name(name).append(inner.text_).append(")");
+    return *this;
+  }
+  template <objects::HasFields Struct>
+    requires(!std::is_same_v<Struct, objects::KeyValue>)
+  Line& Put(std::string_view name, const std::vector<Struct>& list) {
+    for (const Struct& each : list) Put(name, each);
+    return *this;
+  }
+
   const std::string& text() const { return text_; }
 
  private:
@@ -238,16 +259,20 @@ Line Dumped(const objects::CsiStorageCapacity& capacity) {
 Line Dumped(const objects::DeviceClass& device_class) {
   return Line("DeviceClass")
       .Put("name", device_class.meta)
-      .Put("resource", device_class.extended_resource_name);
+      .Put("resource", device_class.extended_resource_name)
+      .Put("selector", device_class.selectors)
+      .Put("notUnderstood", device_class.not_understood);
 }
 
 Line Dumped(const objects::ResourceClaim& claim) {
   Line line("ResourceClaim");
   line.Put("name", claim.meta).Put("allocated", claim.allocated);
-  for (const auto& [driver, pool, name] : claim.devices) {
-    line.Put("driver", driver).Put("pool", pool).Put("device", name);
+  for (const auto& [driver, pool, name, admin_access] : claim.devices) {
+    line.Put("driver", driver).Put("pool", pool).Put("device", name).Put("admin", admin_access);
   }
-  return line;
+  line.Put("request", claim.requests).Put("constraint", claim.constraints);
+  line.Put("on", claim.allocated_on).Put("for", claim.reserved_for);
+  return line.Put("notUnderstood", claim.not_understood);
 }
 
 Line Dumped(const objects::ResourceClaimTemplate& from) {
@@ -257,7 +282,11 @@ Line Dumped(const objects::ResourceClaimTemplate& from) {
 Line Dumped(const objects::ResourceSlice& slice) {
   Line line("ResourceSlice");
   line.Put("name", slice.meta).Put("driver", slice.driver).Put("pool", slice.pool);
-  return line.Put("node", slice.node_name);
+  line.Put("node", slice.node_name).Put("generation", slice.generation);
+  line.Put("slices", slice.slice_count).Put("nodes", slice.node_selector);
+  line.Put("all", slice.all_nodes).Put("perDevice", slice.per_device_nodes);
+  line.Put("device", slice.devices).Put("counters", slice.shared_counters);
+  return line.Put("notUnderstood", slice.not_understood);
 }
 
 Line Dumped(const objects::Machine& machine) {

@@ -2001,7 +2001,7 @@ type PlanInput struct {
 	Stable *Stable `protobuf:"bytes,25,opt,name=stable,proto3,oneof" json:"stable,omitempty"`
 	// Carry the plan on until nothing more can go (docs/waves.md); absent: no waves.  Only for Plan, AS_JSON
 	// and AS_TABLES.
-	Waves         *WaveSettings `protobuf:"bytes,300,opt,name=waves,proto3,oneof" json:"waves,omitempty"`
+	Waves         *WaveSettings `protobuf:"bytes,26,opt,name=waves,proto3,oneof" json:"waves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9113,7 +9113,7 @@ type Remedies_Help struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	What          string                 `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	Removed       uint64                 `protobuf:"varint,2,opt,name=removed,proto3" json:"removed,omitempty"`
-	Commands      []string               `protobuf:"bytes,300,rep,name=commands,proto3" json:"commands,omitempty"` // kubectl lines that make the change.
+	Commands      []string               `protobuf:"bytes,3,rep,name=commands,proto3" json:"commands,omitempty"` // kubectl lines that make the change.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9430,7 +9430,7 @@ const file_planner_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\tR\acommand\x12\x16\n" +
 	"\x06advice\x18\x04 \x01(\tR\x06advice\x12\x14\n" +
-	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xb9\n" +
+	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xb8\n" +
 	"\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
@@ -9461,8 +9461,8 @@ const file_planner_proto_rawDesc = "" +
 	"\tpod_order\x18\x16 \x01(\x0e2\x16.ebb.v1alpha1.PodOrderR\bpodOrder\x121\n" +
 	"\x06trials\x18\x17 \x01(\v2\x14.ebb.v1alpha1.TrialsH\vR\x06trials\x88\x01\x01\x12#\n" +
 	"\rcluster_token\x18\x18 \x01(\tR\fclusterToken\x121\n" +
-	"\x06stable\x18\x19 \x01(\v2\x14.ebb.v1alpha1.StableH\fR\x06stable\x88\x01\x01\x126\n" +
-	"\x05waves\x18\xac\x02 \x01(\v2\x1a.ebb.v1alpha1.WaveSettingsH\rR\x05waves\x88\x01\x01B\v\n" +
+	"\x06stable\x18\x19 \x01(\v2\x14.ebb.v1alpha1.StableH\fR\x06stable\x88\x01\x01\x125\n" +
+	"\x05waves\x18\x1a \x01(\v2\x1a.ebb.v1alpha1.WaveSettingsH\rR\x05waves\x88\x01\x01B\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
@@ -10146,15 +10146,15 @@ const file_planner_proto_rawDesc = "" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x14\n" +
 	"\x05tally\x18\x02 \x01(\tR\x05tally\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x12\n" +
-	"\x04fits\x18\x04 \x01(\bR\x04fits\"\xa4\x02\n" +
+	"\x04fits\x18\x04 \x01(\bR\x04fits\"\xa3\x02\n" +
 	"\bRemedies\x12\x18\n" +
 	"\aremoved\x18\x01 \x01(\x04R\aremoved\x121\n" +
 	"\x05helps\x18\x02 \x03(\v2\x1b.ebb.v1alpha1.Remedies.HelpR\x05helps\x126\n" +
-	"\ain_vain\x18\x03 \x03(\v2\x1d.ebb.v1alpha1.Remedies.InVainR\x06inVain\x1aQ\n" +
+	"\ain_vain\x18\x03 \x03(\v2\x1d.ebb.v1alpha1.Remedies.InVainR\x06inVain\x1aP\n" +
 	"\x04Help\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x18\n" +
-	"\aremoved\x18\x02 \x01(\x04R\aremoved\x12\x1b\n" +
-	"\bcommands\x18\xac\x02 \x03(\tR\bcommands\x1a@\n" +
+	"\aremoved\x18\x02 \x01(\x04R\aremoved\x12\x1a\n" +
+	"\bcommands\x18\x03 \x03(\tR\bcommands\x1a@\n" +
 	"\x06InVain\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\"\n" +
 	"\rstill_kept_by\x18\x02 \x01(\tR\vstillKeptBy\"\xd7\x01\n" +

@@ -52,22 +52,43 @@ constexpr std::string_view kObjects = R"([
  "metadata":{"name":"room","namespace":"kube-system"},"storageClassName":"fast",
  "nodeTopology":{},"capacity":"100Gi","maximumVolumeSize":"8Gi"},
 {"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},
- "spec":{"extendedResourceName":"example.com/gpu"}},
+ "spec":{"extendedResourceName":"example.com/gpu","config":[{}],
+  "selectors":[{"cel":{"expression":"device.driver == \"gpu.example.com\""}}]}},
 {"apiVersion":"resource.k8s.io/v1beta1","kind":"ResourceClaim",
  "metadata":{"name":"held","namespace":"ns"},
  "spec":{"devices":{"requests":[{"name":"r","deviceClassName":"gpu"}]}},
  "status":{"allocation":{"devices":{"results":[
    {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-0"},
-   {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-1"}]}},
+   {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-1"}]},
+  "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[
+   {"key":"metadata.name","operator":"In","values":["n"]}]}]}},
   "reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}},
 {"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
  "metadata":{"name":"waiting","namespace":"ns"},
- "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu"}}]}}},
+ "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",
+   "selectors":[{"cel":{"expression":"true"}}],"allocationMode":"ExactCount","count":2,
+   "adminAccess":true,"tolerations":[{"key":"sick","operator":"Exists","tolerationSeconds":3}]}},
+  {"name":"s","firstAvailable":[{"name":"a","deviceClassName":"gpu","capacity":{}},
+   {"name":"b","deviceClassName":"nic","allocationMode":"All"}]}],
+  "constraints":[{"requests":["r"],"matchAttribute":"example.com/numa"}]}}},
 {"apiVersion":"resource.k8s.io/v1beta2","kind":"ResourceClaimTemplate",
  "metadata":{"name":"gpus","namespace":"ns"},"spec":{"spec":{"devices":{}}}},
 {"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"n-gpu"},
- "spec":{"driver":"gpu.example.com","nodeName":"n","devices":[{"name":"gpu-0"}],
-  "pool":{"name":"n","generation":1,"resourceSliceCount":1}}},
+ "spec":{"driver":"gpu.example.com","nodeName":"n","devices":[{"name":"gpu-0",
+   "attributes":{"ecc":{"bool":true},"example.com/numa":{"string":"0"},"index":{"int":-3},
+    "version":{"version":"1.2.3"}},"capacity":{"memory":{"value":"40Gi"}},
+   "taints":[{"key":"sick","value":"x","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}],
+   "consumesCounters":[{"counterSet":"card","counters":{"memory":{"value":"1"}}}]}],
+  "pool":{"name":"n","generation":1,"resourceSliceCount":2}}},
+{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"n-gpu-counters"},
+ "spec":{"driver":"gpu.example.com","nodeSelector":{"nodeSelectorTerms":[{"matchExpressions":[
+   {"key":"rack","operator":"Exists"}]}]},
+  "sharedCounters":[{"name":"card","counters":{"memory":{"value":"40Gi"}}}],
+  "pool":{"name":"n","generation":1,"resourceSliceCount":2}}},
+{"apiVersion":"resource.k8s.io/v1beta1","kind":"ResourceSlice","metadata":{"name":"z"},
+ "spec":{"driver":"gpu.example.com","perDeviceNodeSelection":true,"pool":{"name":"z"},
+  "devices":[{"name":"a","basic":{"nodeName":"n","allowMultipleAllocations":true}},
+   {"name":"b","basic":{"allNodes":true}}]}},
 {"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Machine",
  "metadata":{"name":"m","namespace":"ns","creationTimestamp":"1970-01-01T00:00:50Z",
   "deletionTimestamp":"1970-01-01T00:01:40Z"},
@@ -136,12 +157,31 @@ const std::vector<std::string>& Lines() {
       "VolumeAttachment name=[va] attacher=[csi.example.com] node=[n] volume=[pv]",
       "CSIStorageCapacity name=[room] namespace=[kube-system] class=[fast] topology=() "
       "capacity=107374182400 max=8589934592",
-      "DeviceClass name=[gpu] resource=[example.com/gpu]",
+      "DeviceClass name=[gpu] resource=[example.com/gpu] "
+      "selector=[device.driver == \"gpu.example.com\"]",
       "ResourceClaim name=[held] namespace=[ns] allocated=true driver=[gpu.example.com] pool=[n] "
-      "device=[gpu-0] driver=[gpu.example.com] pool=[n] device=[gpu-1]",
-      "ResourceClaim name=[waiting] namespace=[ns]",
+      "device=[gpu-0] driver=[gpu.example.com] pool=[n] device=[gpu-1] request=( name=[r] asks=( "
+      "class_name=[gpu])) on=terms term=( fields=( key=[metadata.name] op=[In] values=[n])) for=( "
+      "resource=[pods] name=[p] uid=[u])",
+      "ResourceClaim name=[waiting] namespace=[ns] request=( name=[r] asks=( class_name=[gpu] "
+      "selectors=[true] mode=[ExactCount] count=2 admin_access=true tolerations=( key=[sick] "
+      "op=[Exists]))) request=( name=[s] first_available=true asks=( name=[a] class_name=[gpu]) "
+      "asks=( name=[b] class_name=[nic] mode=[All])) constraint=( requests=[r] "
+      "match_attribute=[example.com/numa]) "
+      "notUnderstood=[spec.devices.requests[].firstAvailable[].capacity]",
       "ResourceClaimTemplate name=[gpus] namespace=[ns]",
-      "ResourceSlice name=[n-gpu] driver=[gpu.example.com] pool=[n] node=[n]",
+      "ResourceSlice name=[n-gpu] driver=[gpu.example.com] pool=[n] node=[n] generation=1 slices=2 "
+      "device=( name=[gpu-0] attributes=( name=[ecc] type=[bool] value=[true]) attributes=( "
+      "name=[example.com/numa] type=[string] value=[0]) attributes=( name=[index] type=[int] "
+      "value=[-3]) attributes=( name=[version] type=[version] value=[1.2.3]) capacity=( "
+      "name=[memory] value=[40Gi]) taints=( key=[sick] value=[x] effect=[NoExecute]) consumes=( "
+      "counter_set=[card] counters=( name=[memory] value=[1])))",
+      "ResourceSlice name=[n-gpu-counters] driver=[gpu.example.com] pool=[n] generation=1 slices=2 "
+      "nodes=terms term=( expressions=( key=[rack] op=[Exists])) counters=( counter_set=[card] "
+      "counters=( name=[memory] value=[40Gi]))",
+      "ResourceSlice name=[z] driver=[gpu.example.com] pool=[z] perDevice=true device=( name=[a] "
+      "node_name=[n]) device=( name=[b] all_nodes=true) "
+      "notUnderstood=[spec.devices[].allowMultipleAllocations]",
       "Machine name=[m] namespace=[ns] created=50 deleted=100 group=[cluster.x-k8s.io] node=[n] "
       "provider=[aws:///a/i-1]",
       "Machine name=[m] namespace=[openshift-machine-api] group=[machine.openshift.io] node=[n2] "

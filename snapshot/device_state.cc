@@ -1,0 +1,126 @@
+#include "snapshot/device_state.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "snapshot/catalog.h"
+#include "snapshot/device_allocator.h"
+#include "snapshot/devices.h"
+
+namespace ebb {
+
+void DeviceState::Reset(const Devices& devices) {
+  claims_ = {};
+  claims_.Resize(devices.claims());
+  uses_ = {};
+  uses_.Resize(devices.ids());
+  for (uint32_t c = 0; c < devices.claims(); ++c) {
+    const DeviceClaimInfo& info = devices.claim(DeviceClaimId{c});
+    DeviceClaimState state;
+    state.allocated = info.allocated;
+    state.as_in_status = info.allocated;
+    state.users = info.other_users;
+    for (const auto& [id, admin_access] : info.devices) {
+      state.devices.push_back({.id = id, .admin_access = admin_access});
+    }
+    Set(DeviceClaimId{c}, std::move(state));
+  }
+}
+
+void DeviceState::Count(const DeviceClaimState& state, int sign) {
+  for (const HeldDevice& device : state.devices) {
+    if (!device.admin_access) uses_.Mutable(Index(device.id)) += sign;
+  }
+}
+
+void DeviceState::Set(DeviceClaimId id, DeviceClaimState state) {
+  Count(claims_[Index(id)], -1);
+  Count(state, +1);
+  claims_.Mutable(Index(id)) = std::move(state);
+}
+
+void DeviceState::Take(const Catalog& catalog, const PodShape& shape, NodeId node, bool logs) {
+  std::vector<std::vector<HeldDevice>> found;
+  const bool fits = FindDevices(catalog, *this, shape, node, &found);
+  for (size_t c = 0; c < shape.device_claims.size(); ++c) {
+    const DeviceClaimId id = shape.device_claims[c];
+    const DeviceClaimState& before = claims_[Index(id)];
+    DeviceClaimState state = before;
+    if (logs) log_.push_back({id, before});
+    ++state.users;
+    // A pod may be placed where its claims find no devices: then they hold none.
+    if (fits && !state.allocated) {
+      state.allocated = true;
+      state.as_in_status = false;
+      state.devices = std::move(found[c]);
+    }
+    Set(id, std::move(state));
+  }
+}
+
+void DeviceState::Release(const Catalog& catalog, const PodShape& shape, bool logs) {
+  for (const DeviceClaimId id : shape.device_claims) {
+    const DeviceClaimState& before = claims_[Index(id)];
+    DeviceClaimState state = before;
+    if (logs) log_.push_back({id, before});
+    EBB_DCHECK(state.users > 0);
+    --state.users;
+    if (state.users == 0 || catalog.devices().claim(id).owned) {
+      state.allocated = false;
+      state.as_in_status = false;
+      state.devices.clear();
+    }
+    Set(id, std::move(state));
+  }
+}
+
+void DeviceState::Undo(const PodShape& shape) {
+  for (size_t c = shape.device_claims.size(); c-- > 0; log_.pop_back()) {
+    EBB_DCHECK(!log_.empty() && log_.back().claim == shape.device_claims[c]);
+    Set(log_.back().claim, std::move(log_.back().before));
+  }
+}
+
+absl::Status DeviceState::Check() const {
+  std::vector<uint32_t> counted(uses_.size());
+  for (size_t c = 0; c < claims_.size(); ++c) {
+    const DeviceClaimState& state = claims_[c];
+    if (!state.allocated && !state.devices.empty()) {
+      return absl::InternalError(absl::StrCat("device claim ", c, " holds devices unallocated"));
+    }
+    for (const HeldDevice& device : state.devices) {
+      if (!device.admin_access) ++counted[Index(device.id)];
+    }
+  }
+  for (size_t d = 0; d < counted.size(); ++d) {
+    if (counted[d] != uses_[d]) {
+      return absl::InternalError(
+          absl::StrCat("device ", d, " has ", uses_[d], " uses, and claims hold ", counted[d]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool DeviceState::IsLike(const DeviceState& other) const {
+  for (size_t c = 0; c < claims_.size(); ++c) {
+    if (claims_[c] != other.claims_[c]) return false;
+  }
+  return true;
+}
+
+std::string DeviceState::Fingerprint() const {
+  std::string text;
+  for (size_t c = 0; c < claims_.size(); ++c) {
+    const DeviceClaimState& state = claims_[c];
+    absl::StrAppend(&text, "device claim ", c, state.allocated ? " allocated" : "",
+                    state.as_in_status ? " as read" : "", " users ", state.users, " devices");
+    for (const HeldDevice& device : state.devices) {
+      absl::StrAppend(&text, " ", Index(device.id), device.admin_access ? "*" : "");
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace ebb

@@ -1,0 +1,85 @@
+// DeviceState: which devices are in use, and by which claims.  It is the part of a ClusterSnapshot
+// that dynamic resource allocation changes.
+//
+// Each claim of the catalog is allocated or not, and has users.  A pod that is placed uses its
+// claims, and those that were not allocated get devices on its node (device_allocator.h).  When a
+// pod goes, its own claims (made from a template) are deallocated; a claim that pods share is
+// deallocated when its last user goes.  Source: the autoscaler's
+// simulator/dynamicresources/snapshot.
+//
+// Cost:    what the pod's claims touch; nothing for pods without claims.  A copy shares pages.
+// Threads: as ClusterSnapshot.
+
+#ifndef EBB_SNAPSHOT_DEVICE_STATE_H_
+#define EBB_SNAPSHOT_DEVICE_STATE_H_
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "snapshot/cow_vector.h"
+#include "snapshot/ids.h"
+
+namespace ebb {
+
+class Catalog;
+class Devices;
+struct PodShape;
+
+struct HeldDevice {
+  static constexpr uint32_t kNoInfo = std::numeric_limits<uint32_t>::max();
+  DeviceId id{};
+  uint32_t info = kNoInfo;    // Of Devices::device(); kNoInfo: as the claim's status says.
+  bool admin_access = false;  // Does not keep others from the device.
+  friend bool operator==(const HeldDevice&, const HeldDevice&) = default;
+};
+
+struct DeviceClaimState {
+  bool allocated = false;
+  bool as_in_status = false;  // Not changed since the claim's status was read.
+  uint32_t users = 0;         // Placed pods, and other consumers that the status lists.
+  std::vector<HeldDevice> devices;
+  friend bool operator==(const DeviceClaimState&, const DeviceClaimState&) = default;
+};
+
+class DeviceState {
+ public:
+  // What the claims' status says.
+  void Reset(const Devices& devices);
+
+  [[nodiscard]] const DeviceClaimState& claim(DeviceClaimId id) const { return claims_[Index(id)]; }
+  [[nodiscard]] size_t claims() const { return claims_.size(); }
+  // By how many claims the device is used exclusively: more than one only in wrong input.
+  [[nodiscard]] uint32_t Uses(DeviceId id) const { return uses_[Index(id)]; }
+
+  // The pod comes to the node.  Its claims that are not allocated get devices, if there are any.
+  void Take(const Catalog& catalog, const PodShape& shape, NodeId node, bool logs);
+  // The pod goes.
+  void Release(const Catalog& catalog, const PodShape& shape, bool logs);
+  // Undoes the last logged Take or Release, which was for this shape.
+  void Undo(const PodShape& shape);
+  void ClearLog() { log_.clear(); }
+
+  // Whether the uses are those of the claims.
+  [[nodiscard]] absl::Status Check() const;
+  [[nodiscard]] std::string Fingerprint() const;
+  [[nodiscard]] bool IsLike(const DeviceState& other) const;
+
+ private:
+  struct Change {
+    DeviceClaimId claim;
+    DeviceClaimState before;
+  };
+  void Set(DeviceClaimId id, DeviceClaimState state);
+  void Count(const DeviceClaimState& state, int sign);
+
+  CowVector<DeviceClaimState, 64> claims_;  // By DeviceClaimId.
+  CowVector<uint32_t, 1024> uses_;          // By DeviceId.
+  std::vector<Change> log_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_DEVICE_STATE_H_

@@ -1,0 +1,556 @@
+#include "snapshot/devices.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "snapshot/catalog.h"
+
+namespace ebb {
+namespace {
+
+using objects::Text;
+using NamedCounter = DeviceInfo::NamedCounter;
+
+DeviceReach CompileReach(Text node, bool everywhere, const objects::NodeSelector& selector,
+                         Symbols& symbols) {
+  DeviceReach reach;
+  reach.node = symbols.Intern(node);
+  reach.everywhere = everywhere;
+  reach.has_selector = !selector.nil;
+  if (selector.nil) return reach;
+  objects::Pod pod;
+  pod.required_node_affinity = selector;
+  reach.selector = CompileConstraints(pod, symbols);
+  return reach;
+}
+
+std::vector<Taint> CompileTaints(const std::vector<objects::Taint>& taints, Symbols& symbols) {
+  std::vector<Taint> compiled;
+  for (const objects::Taint& taint : taints) {
+    // Taints without these effects keep no claim away.
+    const bool is_no_schedule = taint.effect == "NoSchedule";
+    if (!is_no_schedule && taint.effect != "NoExecute") continue;
+    compiled.push_back(
+        {.key = symbols.Intern(taint.key),
+         .value = symbols.Intern(taint.value),
+         .effect_text = symbols.Intern(taint.effect),
+         .effect = is_no_schedule ? TaintEffect::kNoSchedule : TaintEffect::kNoExecute});
+  }
+  return compiled;
+}
+
+std::vector<Constraints::Toleration> CompileTolerations(
+    const std::vector<objects::Toleration>& tolerations, Symbols& symbols) {
+  std::vector<Constraints::Toleration> compiled;
+  for (const objects::Toleration& each : tolerations) {
+    const bool exists = each.op == "Exists";
+    if (!exists && !each.op.empty() && each.op != "Equal") continue;
+    compiled.push_back({.key = symbols.Intern(each.key),
+                        .value = symbols.Intern(each.value),
+                        .exists = exists,
+                        .effect = symbols.Intern(each.effect)});
+  }
+  return compiled;
+}
+
+// Keeps the first reason.
+void SetReason(std::string& to, std::string_view why) {
+  if (to.empty()) to = why;
+}
+
+cel::AttributeValue ValueOf(const objects::DeviceAttribute& attribute, std::string_view text) {
+  if (attribute.type == "bool") return attribute.value == "true";
+  if (attribute.type == "int") {
+    if (const std::optional<int64_t> number = ParseInt64(text)) return *number;
+    return std::monostate();
+  }
+  if (attribute.type == "string") return text;
+  if (attribute.type != "version") return std::monostate();
+  const std::optional<cel::Semver> version = cel::Semver::Parse(text);
+  if (!version) return std::monostate();
+  return *version;
+}
+
+}  // namespace
+
+bool DeviceReach::Matches(const NodeInfo& node_info, const Symbols& symbols) const {
+  if (node != kNoText) return node_info.name == node;
+  if (everywhere) return true;
+  return has_selector && MatchesNodeAffinity(selector, node_info.name, node_info.labels, symbols);
+}
+
+bool DeviceClaimInfo::IsReservedFor(TextId uid) const {
+  return std::ranges::find(reserved_for, uid) != reserved_for.end();
+}
+
+// ---------------------------------------------------------------------------
+// Adding
+
+uint32_t Devices::InternSelector(std::string_view expression, Symbols& symbols) {
+  const TextId id = symbols.Intern(expression);
+  const auto [it, is_new] =
+      selectors_by_text_.try_emplace(id, static_cast<uint32_t>(selectors_.size()));
+  if (is_new) selectors_.emplace_back().expression = symbols.Text(id);
+  return it->second;
+}
+
+DeviceId Devices::InternDevice(TextId driver, TextId pool, TextId name) {
+  const DeviceId next{static_cast<uint32_t>(ids_.size())};
+  return ids_.try_emplace({driver, pool, name}, next).first->second;
+}
+
+void Devices::Put(const objects::DeviceClass& from, Symbols& symbols) {
+  DeviceClassInfo& to = classes_.emplace_back();
+  to.name = symbols.Intern(from.meta.name);
+  for (const Text text : from.selectors) to.selectors.push_back(InternSelector(text, symbols));
+  to.not_understood = from.not_understood;
+  classes_by_name_.emplace(to.name, static_cast<uint32_t>(classes_.size() - 1));
+}
+
+void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
+  DeviceClaimInfo& to = claims_.emplace_back();
+  to.namespace_name = symbols.Intern(from.meta.namespace_name);
+  to.name = symbols.Intern(from.meta.name);
+  for (const objects::OwnerReference& owner : from.meta.owners) {
+    if (owner.controller && to.owner_uid == kNoText) to.owner_uid = symbols.Intern(owner.uid);
+  }
+  to.deleting = from.meta.deletion_time.has_value();
+  to.not_understood = from.not_understood;
+  for (const objects::DeviceRequest& request : from.requests) {
+    DeviceRequestInfo& made = to.requests.emplace_back();
+    made.name = symbols.Intern(request.name);
+    made.first_available = request.first_available;
+    for (const objects::DeviceAsk& ask : request.asks) {
+      DeviceAskInfo& each = made.asks.emplace_back();
+      each.name = symbols.Intern(ask.name);
+      each.class_name = symbols.Intern(ask.class_name);
+      for (const Text text : ask.selectors) each.selectors.push_back(InternSelector(text, symbols));
+      each.all = ask.mode == "All";
+      each.unknown_mode = !each.all && !ask.mode.empty() && ask.mode != "ExactCount";
+      each.count = ask.count == 0 ? 1 : ask.count;
+      each.admin_access = ask.admin_access;
+      each.tolerations = CompileTolerations(ask.tolerations, symbols);
+    }
+    if (made.asks.empty()) {
+      SetReason(to.not_understood, "spec.devices.requests[]: a request of an unknown kind");
+      continue;
+    }
+    size_t least = SIZE_MAX;
+    for (const DeviceAskInfo& ask : made.asks) {
+      least = std::min(least, ask.admin_access ? 0 : ask.all ? 1 : static_cast<size_t>(ask.count));
+    }
+    to.unused_min += least;
+  }
+  for (const objects::DeviceConstraint& constraint : from.constraints) {
+    DeviceConstraintInfo& made = to.constraints.emplace_back();
+    made.distinct = constraint.match_attribute.empty();
+    const Text attribute =
+        made.distinct ? constraint.distinct_attribute : constraint.match_attribute;
+    if (attribute.empty()) {
+      SetReason(to.not_understood, "spec.devices.constraints[]: a constraint of an unknown kind");
+    }
+    const size_t slash = attribute.find('/');
+    made.attribute = symbols.Intern(attribute);
+    if (slash != Text::npos) {
+      made.domain = symbols.Intern(attribute.substr(0, slash));
+      made.id = symbols.Intern(attribute.substr(slash + 1));
+    }
+    for (const Text request : constraint.requests) {
+      const size_t at = request.find('/');
+      made.requests.emplace_back(
+          symbols.Intern(request.substr(0, at)),
+          at == Text::npos ? kNoText : symbols.Intern(request.substr(at + 1)));
+    }
+  }
+  to.allocated = from.allocated;
+  for (const objects::ResourceClaim::Device& device : from.devices) {
+    to.devices.push_back({InternDevice(symbols.Intern(device.driver), symbols.Intern(device.pool),
+                                       symbols.Intern(device.name)),
+                          device.admin_access});
+  }
+  to.allocated_on =
+      CompileReach("", /*everywhere=*/from.allocated_on.nil, from.allocated_on, symbols);
+  for (const objects::ResourceClaim::Consumer& consumer : from.reserved_for) {
+    to.reserved_for.push_back(symbols.Intern(consumer.uid));
+  }
+  to.other_users = static_cast<uint32_t>(to.reserved_for.size());
+  claims_by_name_.emplace(std::pair(to.namespace_name, to.name),
+                          DeviceClaimId{static_cast<uint32_t>(claims_.size() - 1)});
+}
+
+std::vector<NamedCounter> Devices::Counters(const std::vector<objects::DeviceCounters>& sets,
+                                            std::string_view where, SliceInfo& slice,
+                                            Symbols& symbols) const {
+  std::vector<NamedCounter> counters;
+  for (const objects::DeviceCounters& set : sets) {
+    const TextId set_name = symbols.Intern(set.counter_set);
+    for (const objects::DeviceQuantity& counter : set.counters) {
+      const absl::StatusOr<cel::Quantity> amount = cel::Quantity::Parse(counter.value);
+      if (!amount.ok()) {
+        SetReason(slice.not_understood,
+                  absl::StrCat(Absl(where), ".counters: ", amount.status().message()));
+        continue;
+      }
+      counters.push_back({set_name, symbols.Intern(counter.name), amount->nanos()});
+    }
+  }
+  return counters;
+}
+
+uint32_t Devices::InternShape(const objects::Device& device, std::string_view driver,
+                              SliceInfo& slice, Symbols& symbols) {
+  Shape shape;
+  shape.driver = driver;
+  shape.driver_id = slice.driver;
+  std::string key(driver);
+  const auto append = [&key](Text text) {
+    absl::StrAppend(&key, "\n", text.size(), ":", Absl(text));
+  };
+  for (const objects::DeviceAttribute& from : device.attributes) {
+    const Attribute& to = shape.attributes.emplace_back(Attribute{
+        symbols.Intern(from.name), symbols.Intern(from.type), symbols.Intern(from.value)});
+    shape.for_selectors.push_back({symbols.Text(to.name), ValueOf(from, symbols.Text(to.value))});
+    append(from.name), append(from.type), append(from.value);
+  }
+  std::ranges::sort(shape.attributes, {}, &Attribute::name);
+  key += '\n';
+  for (const objects::DeviceQuantity& from : device.capacity) {
+    const absl::StatusOr<cel::Quantity> amount = cel::Quantity::Parse(from.value);
+    if (!amount.ok()) {
+      SetReason(slice.not_understood,
+                absl::StrCat("spec.devices[].capacity: ", amount.status().message()));
+      continue;
+    }
+    shape.capacity.push_back({symbols.Text(symbols.Intern(from.name)), *amount});
+    append(from.name), append(from.value);
+  }
+  const auto [it, is_new] =
+      shapes_by_key_.try_emplace(std::move(key), static_cast<uint32_t>(shapes_.size()));
+  if (is_new) shapes_.push_back(std::move(shape));
+  return it->second;
+}
+
+void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
+  const auto index = static_cast<uint32_t>(slices_.size());
+  SliceInfo& to = slices_.emplace_back();
+  to.name = symbols.Intern(from.meta.name);
+  to.driver = symbols.Intern(from.driver);
+  to.pool = symbols.Intern(from.pool);
+  to.generation = from.generation;
+  to.slice_count = from.slice_count;
+  to.not_understood = from.not_understood;
+  to.reach = CompileReach(from.node_name, from.all_nodes, from.node_selector, symbols);
+  to.reach_known = !from.node_name.empty() || from.all_nodes || !from.node_selector.nil;
+  to.per_device_nodes = from.per_device_nodes;
+  to.has_counters = !from.shared_counters.empty();
+  if (from.node_selector.terms.size() > 1) {
+    SetReason(to.not_understood, "spec.nodeSelector: several terms");
+  }
+  to.counters = Counters(from.shared_counters, "spec.sharedCounters[]", to, symbols);
+  for (const objects::DeviceCounters& set : from.shared_counters) {
+    to.counter_sets.push_back(symbols.Intern(set.counter_set));
+  }
+  to.first_device = static_cast<uint32_t>(devices_.size());
+  for (const objects::Device& device : from.devices) {
+    DeviceInfo& made = devices_.emplace_back();
+    made.name = symbols.Intern(device.name);
+    made.id = InternDevice(to.driver, to.pool, made.name);
+    made.slice = index;
+    made.shape = InternShape(device, symbols.Text(to.driver), to, symbols);
+    made.taints = CompileTaints(device.taints, symbols);
+    made.reach = CompileReach(device.node_name, device.all_nodes, device.node_selector, symbols);
+    if (device.node_selector.terms.size() > 1) {
+      SetReason(to.not_understood, "spec.devices[].nodeSelector: several terms");
+    }
+    made.consumes = Counters(device.consumes, "spec.devices[].consumesCounters[]", to, symbols);
+  }
+  to.end_device = static_cast<uint32_t>(devices_.size());
+}
+
+// ---------------------------------------------------------------------------
+// Connecting
+
+bool Devices::IsSeen(const SliceInfo& slice, const NodeInfo& node, const Symbols& symbols) const {
+  if (slice.has_counters) return true;
+  if (slice.reach_known) return slice.reach.Matches(node, symbols);
+  if (!slice.per_device_nodes) return false;
+  for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+    if (devices_[d].reach.Matches(node, symbols)) return true;
+  }
+  return false;
+}
+
+bool Devices::CountersExist(uint32_t slice, const NodePool& pool) const {
+  for (uint32_t d = slices_[slice].first_device; d < slices_[slice].end_device; ++d) {
+    for (const NamedCounter& used : devices_[d].consumes) {
+      const auto is_same = [&](const NamedCounter& has) {
+        return has.counter_set == used.counter_set && has.name == used.name;
+      };
+      if (std::ranges::none_of(pool.counters, is_same)) return false;
+    }
+  }
+  return true;
+}
+
+// `seen`: the slices of the newest generation that matter for the node; `all`: every slice of that
+// generation.
+void Devices::BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t> all,
+                        NodePool& pool) const {
+  absl::flat_hash_set<TextId> names;
+  for (const uint32_t s : seen) {
+    const SliceInfo& slice = slices_[s];
+    if (pool.not_understood == nullptr && !slice.not_understood.empty()) {
+      pool.not_understood = &slice.not_understood;
+      pool.wrong_slice = slice.name;
+    }
+    if (!slice.has_counters) {
+      pool.slices.push_back(s);
+      for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+        pool.invalid |= !names.insert(devices_[d].name).second;
+      }
+      continue;
+    }
+    for (const TextId set : slice.counter_sets) {
+      pool.invalid |= std::ranges::find(pool.counter_sets, set) != pool.counter_sets.end();
+      pool.counter_sets.push_back(set);
+    }
+    pool.counters.insert(pool.counters.end(), slice.counters.begin(), slice.counters.end());
+  }
+  for (const uint32_t s : seen) pool.invalid |= !CountersExist(s, pool);
+  for (const uint32_t s : all) {
+    if (std::ranges::find(seen, s) != seen.end()) continue;
+    pool.invalid |= !CountersExist(s, pool);
+    if (!pool.counters.empty()) pool.others.push_back(s);
+  }
+}
+
+std::vector<NodePool> Devices::GatherPools(const NodeInfo& node, std::span<const uint32_t> own,
+                                           const Symbols& symbols) const {
+  // The slices that matter for the node, by pool: those of the newest generation among them.
+  absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> seen_of_pool;
+  const auto add = [&](uint32_t s) {
+    const SliceInfo& slice = slices_[s];
+    if (!IsSeen(slice, node, symbols)) return;
+    std::vector<uint32_t>& seen = seen_of_pool[{slice.driver, slice.pool}];
+    if (!seen.empty() && slice.generation < slices_[seen.front()].generation) return;
+    if (!seen.empty() && slice.generation > slices_[seen.front()].generation) seen.clear();
+    seen.push_back(s);
+  };
+  for (const uint32_t s : own) {
+    if (!slices_[s].has_counters) add(s);
+  }
+  for (const uint32_t s : shared_slices_) add(s);
+  std::vector<NodePool> pools;
+  for (auto& [id, seen] : seen_of_pool) {
+    const SliceInfo& first = slices_[seen.front()];
+    std::vector<uint32_t> all;
+    bool obsolete = false;
+    for (const uint32_t s : slices_of_pool_.at(id)) {
+      if (slices_[s].generation == first.generation) all.push_back(s);
+      obsolete |= slices_[s].generation > first.generation;
+    }
+    const bool has_all = static_cast<int64_t>(seen.size()) == first.slice_count;
+    if (obsolete && !has_all) continue;
+    NodePool& pool = pools.emplace_back();
+    pool.first_slice = seen.front();
+    if (!has_all && static_cast<int64_t>(all.size()) != first.slice_count) {
+      pool.incomplete = true;
+      continue;
+    }
+    std::ranges::sort(seen, {}, [&](uint32_t s) { return symbols.Text(slices_[s].name); });
+    // If the seen slices are all that the pool announces, upstream looks at no other.
+    BuildPool(seen, has_all ? seen : all, pool);
+  }
+  std::ranges::sort(pools, {}, [&](const NodePool& pool) {
+    const SliceInfo& slice = slices_[pool.first_slice];
+    return std::pair(symbols.Text(slice.driver), symbols.Text(slice.pool));
+  });
+  return pools;
+}
+
+void Devices::Connect(std::span<const NodeInfo> nodes, const Symbols& symbols) {
+  for (Selector& selector : selectors_) {
+    selector.compiled.emplace(cel::DeviceSelector::Compile(selector.expression));
+    selector.answers = std::make_unique<std::atomic<Answer>[]>(shapes_.size());
+  }
+  own_slices_.resize(nodes.size());
+  pools_of_.resize(nodes.size());
+  absl::flat_hash_map<TextId, uint32_t> nodes_by_name;
+  if (!slices_.empty()) {
+    for (uint32_t n = 0; n < nodes.size(); ++n) nodes_by_name.emplace(nodes[n].name, n);
+  }
+  for (uint32_t s = 0; s < slices_.size(); ++s) {
+    const SliceInfo& slice = slices_[s];
+    slices_of_pool_[{slice.driver, slice.pool}].push_back(s);
+    const auto node = nodes_by_name.find(slice.reach.node);
+    if (slice.reach.node != kNoText && node != nodes_by_name.end()) {
+      own_slices_[node->second].push_back(s);
+    }
+    if (slice.reach.node == kNoText || slice.has_counters) shared_slices_.push_back(s);
+  }
+  if (slices_.empty()) return;
+  for (uint32_t n = 0; n < nodes.size(); ++n) {
+    if (own_slices_[n].empty() && shared_slices_.empty()) continue;
+    pools_of_[n] = GatherPools(nodes[n], own_slices_[n], symbols);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Reading
+
+cel::DeviceForSelector Devices::ForSelector(uint32_t shape) const {
+  const Shape& of = shapes_[shape];
+  return {.driver = of.driver, .attributes = of.for_selectors, .capacity = of.capacity};
+}
+
+Devices::Answer Devices::Ask(uint32_t selector, const DeviceInfo& device) const {
+  const Selector& of = selectors_[selector];
+  // Relaxed: every thread computes the same answer, and nothing else depends on it.
+  std::atomic<Answer>& known = of.answers[device.shape];
+  Answer answer = known.load(std::memory_order_relaxed);
+  if (answer != Answer::kNotAsked) return answer;
+  const absl::StatusOr<bool> matches = of.compiled->ok()
+                                           ? (*of.compiled)->Matches(ForSelector(device.shape))
+                                           : absl::StatusOr<bool>(of.compiled->status());
+  if (matches.ok()) {
+    answer = *matches ? Answer::kYes : Answer::kNo;
+  } else {
+    answer = absl::IsUnimplemented(matches.status()) ? Answer::kNotUnderstood : Answer::kError;
+  }
+  known.store(answer, std::memory_order_relaxed);
+  return answer;
+}
+
+std::string Devices::ErrorOf(uint32_t selector, const DeviceInfo& device) const {
+  const Selector& of = selectors_[selector];
+  if (!of.compiled->ok()) return std::string(of.compiled->status().message());
+  return std::string((*of.compiled)->Matches(ForSelector(device.shape)).status().message());
+}
+
+std::optional<DeviceClaimId> Devices::FindClaim(TextId namespace_name, TextId name) const {
+  const auto it = claims_by_name_.find({namespace_name, name});
+  if (it == claims_by_name_.end()) return std::nullopt;
+  return it->second;
+}
+
+const DeviceClassInfo* Devices::FindClass(TextId name) const {
+  const auto it = classes_by_name_.find(name);
+  return it == classes_by_name_.end() ? nullptr : &classes_[it->second];
+}
+
+std::optional<std::pair<TextId, TextId>> Devices::AttributeOf(
+    const DeviceInfo& device, const DeviceConstraintInfo& constraint) const {
+  const Shape& shape = shapes_[device.shape];
+  const auto find = [&](TextId name) -> std::optional<std::pair<TextId, TextId>> {
+    const auto it = std::ranges::lower_bound(shape.attributes, name, {}, &Attribute::name);
+    if (it == shape.attributes.end() || it->name != name) return std::nullopt;
+    return std::pair(it->type, it->value);
+  };
+  if (const auto found = find(constraint.attribute)) return found;
+  if (constraint.domain == kNoText || constraint.domain != shape.driver_id) return std::nullopt;
+  return find(constraint.id);
+}
+
+std::string Devices::WhyNotUnderstood(DeviceClaimId id, const Symbols& symbols) const {
+  const DeviceClaimInfo& claim = claims_[Index(id)];
+  if (!claim.not_understood.empty()) return absl::StrCat(claim.not_understood, " is not evaluated");
+  const auto why_selector = [&](uint32_t selector) -> std::string {
+    const Selector& of = selectors_[selector];
+    if (of.compiled->ok() || !absl::IsUnimplemented(of.compiled->status())) return {};
+    return std::string(of.compiled->status().message());
+  };
+  for (const DeviceRequestInfo& request : claim.requests) {
+    for (const DeviceAskInfo& ask : request.asks) {
+      const DeviceClassInfo* const device_class = FindClass(ask.class_name);
+      const std::string_view class_name = symbols.Text(ask.class_name);
+      if (device_class == nullptr) {
+        return absl::StrCat("DeviceClass ", Absl(class_name), " is not in the input");
+      }
+      if (!device_class->not_understood.empty()) {
+        return absl::StrCat("DeviceClass ", Absl(class_name), ": ", device_class->not_understood,
+                            " is not evaluated");
+      }
+      for (const uint32_t selector : device_class->selectors) {
+        if (const std::string why = why_selector(selector); !why.empty()) {
+          return absl::StrCat("DeviceClass ", Absl(class_name), ": selector: ", why);
+        }
+      }
+      for (const uint32_t selector : ask.selectors) {
+        if (const std::string why = why_selector(selector); !why.empty()) {
+          return absl::StrCat("request ", Absl(symbols.Text(request.name)), ": selector: ", why);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+std::optional<double> Devices::UseOfPool(std::span<const uint32_t> slices,
+                                         const absl::flat_hash_set<DeviceId>& used) const {
+  bool has_counters = false;
+  size_t total = 0;
+  size_t allocated = 0;
+  absl::flat_hash_set<TextId> consumed_sets;
+  absl::flat_hash_map<std::pair<TextId, TextId>, absl::int128> consumed;
+  for (const uint32_t s : slices) {
+    has_counters |= slices_[s].has_counters;
+    for (uint32_t d = slices_[s].first_device; d < slices_[s].end_device; ++d) {
+      const bool is_used = used.contains(devices_[d].id);
+      ++total;
+      allocated += is_used ? 1 : 0;
+      for (const NamedCounter& counter : devices_[d].consumes) {
+        consumed_sets.insert(counter.counter_set);
+        if (is_used) consumed[{counter.counter_set, counter.name}] += counter.nanos;
+      }
+    }
+  }
+  if (!has_counters) {
+    return total == 0 ? 0 : static_cast<double>(allocated) / static_cast<double>(total);
+  }
+  if (consumed_sets.empty()) return 0;
+  double sum = 0;
+  for (const uint32_t s : slices) {
+    for (const TextId set : slices_[s].counter_sets) {
+      double highest = 0;
+      for (const NamedCounter& counter : slices_[s].counters) {
+        if (counter.counter_set != set || counter.nanos == 0) continue;
+        const auto it = consumed.find({set, counter.name});
+        if (it == consumed.end()) continue;
+        highest = std::max(highest, static_cast<double>(it->second) * 1e-9 /
+                                        (static_cast<double>(counter.nanos) * 1e-9));
+      }
+      sum += highest / static_cast<double>(consumed_sets.size());
+    }
+  }
+  return sum;
+}
+
+std::optional<Devices::PoolUse> Devices::HighestUse(
+    NodeId node, const absl::flat_hash_set<DeviceId>& used) const {
+  EBB_DCHECK(HasOwnSlices(node));
+  absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> pools;
+  for (const uint32_t s : own_slices_[Index(node)]) {
+    const SliceInfo& slice = slices_[s];
+    std::vector<uint32_t>& newest = pools[{slice.driver, slice.pool}];
+    if (!newest.empty() && slice.generation < slices_[newest.front()].generation) continue;
+    if (!newest.empty() && slice.generation > slices_[newest.front()].generation) newest.clear();
+    newest.push_back(s);
+  }
+  PoolUse highest;
+  for (const auto& [id, slices] : pools) {
+    if (static_cast<int64_t>(slices.size()) != slices_[slices.front()].slice_count) {
+      return std::nullopt;
+    }
+    const std::optional<double> use = UseOfPool(slices, used);
+    const bool is_higher = *use > highest.utilization || highest.driver == kNoText;
+    if (is_higher ||
+        (*use == highest.utilization && id > std::pair(highest.driver, highest.pool))) {
+      highest = {id.first, id.second, *use};
+    }
+  }
+  return highest;
+}
+
+}  // namespace ebb

@@ -1,0 +1,275 @@
+// Devices is the part of a Catalog for dynamic resource allocation: device classes, the claims of
+// pods, the devices that resource slices offer, and which of them each node reaches.
+//
+// SnapshotBuilder fills it, with kinds in any order, and connects it once; then it does not change.
+// Which devices are in use is part of the ClusterSnapshot (device_state.h), and device_allocator.h
+// searches for free ones.
+//
+// Not understood: an object with a field that ebb does not evaluate carries a reason.  A pod whose
+//            claim or class has one keeps its node; no node takes a pod that needs devices while a
+//            slice there has one.
+// Cost:      Connect: nearly linear in devices, plus (nodes * slices that belong to no single
+//            node).  A selector is compiled once.  A device's answer to a selector is computed when
+//            it is first asked for; devices with equal attributes and capacities share the answer.
+// Threads:   const methods may run concurrently; the others need exclusive access.
+// Source:    k8s.io/dynamic-resource-allocation v0.36, structured/internal/incubating, which
+//            kube-scheduler 1.36 uses by default.
+
+#ifndef EBB_SNAPSHOT_DEVICES_H_
+#define EBB_SNAPSHOT_DEVICES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "cel/device_selector.h"
+#include "snapshot/ids.h"
+#include "snapshot/matching.h"
+#include "snapshot/objects/storage_objects.h"
+#include "snapshot/symbols.h"
+
+namespace ebb {
+
+struct NodeInfo;
+
+// The nodes that reach a device, or on which a claim's devices may be used.
+struct DeviceReach {
+  TextId node = kNoText;  // Only this node.
+  bool everywhere = false;
+  bool has_selector = false;
+  Constraints selector;
+
+  [[nodiscard]] bool Matches(const NodeInfo& node_info, const Symbols& symbols) const;
+};
+
+struct DeviceInfo {
+  struct NamedCounter {
+    TextId counter_set;
+    TextId name;
+    absl::int128 nanos;
+  };
+  DeviceId id{};
+  TextId name = kNoText;
+  uint32_t slice = 0;
+  uint32_t shape = 0;  // Devices with equal attributes and capacities have the same.
+  std::vector<Taint> taints;
+  DeviceReach reach;                   // If the slice has per_device_nodes.
+  std::vector<NamedCounter> consumes;  // In the order of the object.
+};
+
+struct SliceInfo {
+  TextId name = kNoText;
+  TextId driver = kNoText;
+  TextId pool = kNoText;
+  int64_t generation = 0;
+  int64_t slice_count = 0;
+  DeviceReach reach;
+  bool reach_known = false;
+  bool per_device_nodes = false;
+  bool has_counters = false;
+  uint32_t first_device = 0;  // Of Devices::device().
+  uint32_t end_device = 0;
+  std::vector<DeviceInfo::NamedCounter> counters;  // spec.sharedCounters.
+  std::vector<TextId> counter_sets;                // In order; one that occurs twice is wrong.
+  std::string not_understood;                      // "spec.x".
+};
+
+// A pool of devices as one node sees it.
+struct NodePool {
+  uint32_t first_slice = 0;  // Any slice of the pool: for its names.
+  bool incomplete = false;   // Some slices of the newest generation are missing.
+  bool invalid = false;
+  const std::string* not_understood = nullptr;
+  TextId wrong_slice = kNoText;  // If not_understood.
+  std::vector<uint32_t> slices;  // That have devices for the node, by name.
+  std::vector<uint32_t> others;  // The pool's other slices with devices, if some consume counters.
+  // What the pool has.
+  std::vector<TextId> counter_sets;
+  std::vector<DeviceInfo::NamedCounter> counters;
+};
+
+struct DeviceAskInfo {
+  TextId name = kNoText;  // Empty for `exactly`.
+  TextId class_name = kNoText;
+  std::vector<uint32_t> selectors;  // Of Devices::selector().
+  bool all = false;
+  int64_t count = 1;
+  bool admin_access = false;
+  std::vector<Constraints::Toleration> tolerations;
+  bool unknown_mode = false;
+};
+
+struct DeviceRequestInfo {
+  TextId name = kNoText;
+  bool first_available = false;
+  std::vector<DeviceAskInfo> asks;
+};
+
+struct DeviceConstraintInfo {
+  bool distinct = false;
+  // The attribute: its full name, and the two parts of the name.
+  TextId attribute = kNoText;
+  TextId domain = kNoText;
+  TextId id = kNoText;
+  std::vector<std::pair<TextId, TextId>> requests;  // Request, or request and alternative.
+};
+
+struct DeviceClaimInfo {
+  struct Device {
+    DeviceId id;
+    bool admin_access;
+  };
+  TextId namespace_name = kNoText;
+  TextId name = kNoText;
+  TextId owner_uid = kNoText;  // The UID of the owner with controller: true.
+  bool owned = false;          // A pod that uses the claim owns it; set by SnapshotBuilder.
+  bool deleting = false;
+  std::vector<DeviceRequestInfo> requests;
+  std::vector<DeviceConstraintInfo> constraints;
+  size_t unused_min = 0;  // It needs at least this many devices that are not in use.
+  // As the status says.
+  bool allocated = false;
+  std::vector<Device> devices;
+  DeviceReach allocated_on;
+  std::vector<TextId> reserved_for;  // UIDs.
+  // The reservations of consumers that are no placed pods whose claims ebb understands.
+  uint32_t other_users = 0;
+  std::string not_understood;
+
+  [[nodiscard]] bool IsReservedFor(TextId uid) const;
+};
+
+struct DeviceClassInfo {
+  TextId name = kNoText;
+  std::vector<uint32_t> selectors;  // Of Devices::selector().
+  std::string not_understood;
+};
+
+class Devices {
+ public:
+  void Put(const objects::DeviceClass& from, Symbols& symbols);
+  void Put(const objects::ResourceClaim& from, Symbols& symbols);
+  void Put(const objects::ResourceSlice& from, Symbols& symbols);
+
+  // Must be called once, after everything was added.
+  void Connect(std::span<const NodeInfo> nodes, const Symbols& symbols);
+
+  // What a selector says of a device.
+  enum class Answer : uint8_t { kNotAsked, kNo, kYes, kError, kNotUnderstood };
+  [[nodiscard]] Answer Ask(uint32_t selector, const DeviceInfo& device) const;
+  // Why Ask returned kError or kNotUnderstood.
+  [[nodiscard]] std::string ErrorOf(uint32_t selector, const DeviceInfo& device) const;
+  [[nodiscard]] std::string_view Expression(uint32_t selector) const {
+    return selectors_[selector].expression;
+  }
+
+  [[nodiscard]] size_t ids() const { return ids_.size(); }
+  [[nodiscard]] size_t claims() const { return claims_.size(); }
+  [[nodiscard]] bool HasSlices() const { return !slices_.empty(); }
+  [[nodiscard]] const DeviceClaimInfo& claim(DeviceClaimId id) const { return claims_[Index(id)]; }
+  [[nodiscard]] std::optional<DeviceClaimId> FindClaim(TextId namespace_name, TextId name) const;
+  [[nodiscard]] const DeviceClassInfo* FindClass(TextId name) const;
+  [[nodiscard]] const DeviceInfo& device(uint32_t index) const { return devices_[index]; }
+  [[nodiscard]] const SliceInfo& slice(uint32_t index) const { return slices_[index]; }
+  // Sorted by driver and pool.
+  [[nodiscard]] std::span<const NodePool> PoolsOf(NodeId node) const {
+    if (Index(node) >= pools_of_.size()) return {};
+    return pools_of_[Index(node)];
+  }
+  // The device's value of a constraint's attribute: a type and a text; nullopt if it has none.
+  [[nodiscard]] std::optional<std::pair<TextId, TextId>> AttributeOf(
+      const DeviceInfo& device, const DeviceConstraintInfo& constraint) const;
+
+  // Why ebb does not evaluate the claim: "spec.x is not evaluated"; empty if it does.
+  [[nodiscard]] std::string WhyNotUnderstood(DeviceClaimId id, const Symbols& symbols) const;
+
+  // A pod that uses the claim owns it.
+  void SetOwned(DeviceClaimId id) { claims_[Index(id)].owned = true; }
+  // One reservation of the claim belongs to a pod that the snapshot places itself.
+  void PlacesUser(DeviceClaimId id) { --claims_[Index(id)].other_users; }
+
+  // The utilization of the node's own pools, as the autoscaler computes it, if these devices count
+  // as used.  Of equal ones the last by name.
+  struct PoolUse {
+    TextId driver = kNoText;
+    TextId pool = kNoText;
+    double utilization = 0;
+  };
+  // nullopt: a pool is incomplete.  REQUIRES: HasOwnSlices(node).
+  [[nodiscard]] std::optional<PoolUse> HighestUse(NodeId node,
+                                                  const absl::flat_hash_set<DeviceId>& used) const;
+  // Whether some slice belongs to this node alone.
+  [[nodiscard]] bool HasOwnSlices(NodeId node) const {
+    return Index(node) < own_slices_.size() && !own_slices_[Index(node)].empty();
+  }
+
+ private:
+  struct Selector {
+    std::string_view expression;
+    std::optional<absl::StatusOr<cel::DeviceSelector>> compiled;
+    std::unique_ptr<std::atomic<Answer>[]> answers;  // By shape.
+  };
+  struct Attribute {
+    TextId name;
+    TextId type;
+    TextId value;
+  };
+  struct Shape {
+    std::string_view driver;
+    TextId driver_id = kNoText;
+    std::vector<Attribute> attributes;  // Sorted by name.
+    std::vector<cel::DeviceAttribute> for_selectors;
+    std::vector<cel::DeviceCapacity> capacity;
+  };
+
+  uint32_t InternSelector(std::string_view expression, Symbols& symbols);
+  DeviceId InternDevice(TextId driver, TextId pool, TextId name);
+  uint32_t InternShape(const objects::Device& device, std::string_view driver, SliceInfo& slice,
+                       Symbols& symbols);
+  std::vector<DeviceInfo::NamedCounter> Counters(const std::vector<objects::DeviceCounters>& sets,
+                                                 std::string_view where, SliceInfo& slice,
+                                                 Symbols& symbols) const;
+  std::vector<NodePool> GatherPools(const NodeInfo& node, std::span<const uint32_t> own,
+                                    const Symbols& symbols) const;
+  void BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t> all,
+                 NodePool& pool) const;
+  [[nodiscard]] bool IsSeen(const SliceInfo& slice, const NodeInfo& node,
+                            const Symbols& symbols) const;
+  [[nodiscard]] bool CountersExist(uint32_t slice, const NodePool& pool) const;
+  [[nodiscard]] cel::DeviceForSelector ForSelector(uint32_t shape) const;
+  [[nodiscard]] std::optional<double> UseOfPool(std::span<const uint32_t> slices,
+                                                const absl::flat_hash_set<DeviceId>& used) const;
+
+  std::vector<DeviceClassInfo> classes_;
+  absl::flat_hash_map<TextId, uint32_t> classes_by_name_;
+  std::vector<DeviceClaimInfo> claims_;
+  absl::flat_hash_map<std::pair<TextId, TextId>, DeviceClaimId> claims_by_name_;
+  std::vector<SliceInfo> slices_;
+  std::vector<DeviceInfo> devices_;
+  std::vector<Selector> selectors_;
+  absl::flat_hash_map<TextId, uint32_t> selectors_by_text_;
+  std::vector<Shape> shapes_;
+  absl::flat_hash_map<std::string, uint32_t> shapes_by_key_;
+  absl::flat_hash_map<std::tuple<TextId, TextId, TextId>, DeviceId> ids_;
+
+  // Set by Connect.
+  absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> slices_of_pool_;
+  std::vector<uint32_t> shared_slices_;            // That belong to no single node.
+  std::vector<std::vector<uint32_t>> own_slices_;  // By NodeId: with its nodeName.
+  std::vector<std::vector<NodePool>> pools_of_;    // By NodeId.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_DEVICES_H_

@@ -1,0 +1,439 @@
+#include "predicates/dynamic_resources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "predicates/filters.h"
+#include "snapshot/device_allocator.h"
+#include "snapshot/devices.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb::dynamic_resources_test {
+namespace {
+
+using testing::Cluster;
+using ::testing::HasSubstr;
+using testing::Node;
+using testing::NodeNamed;
+using testing::Pod;
+using testing::PodNamed;
+
+constexpr std::string_view kDriver = "gpu.example.com";
+
+objects::Device Device(std::string_view name) {
+  objects::Device device;
+  device.name = name;
+  return device;
+}
+
+objects::Device Device(std::string_view name, std::string_view numa) {
+  objects::Device device = Device(name);
+  device.attributes = {{"example.com/numa", "string", numa}};
+  return device;
+}
+
+// A pool of one slice, which belongs to a node of the same name.
+objects::ResourceSlice Slice(std::string_view node, std::vector<objects::Device> devices) {
+  objects::ResourceSlice slice;
+  slice.meta.name = node;
+  slice.driver = kDriver;
+  slice.pool = node;
+  slice.node_name = node;
+  slice.generation = 1;
+  slice.slice_count = 1;
+  slice.devices = std::move(devices);
+  return slice;
+}
+
+objects::DeviceClass Class(std::string_view name) {
+  objects::DeviceClass device_class;
+  device_class.meta.name = name;
+  return device_class;
+}
+
+objects::DeviceRequest Request(std::string_view name, int64_t count = 1) {
+  objects::DeviceRequest request;
+  request.name = name;
+  request.asks = {{.name = {}, .class_name = "gpu", .mode = "ExactCount", .count = count}};
+  return request;
+}
+
+objects::ResourceClaim Claim(std::string_view name, std::vector<objects::DeviceRequest> requests) {
+  objects::ResourceClaim claim;
+  claim.meta.namespace_name = "default";
+  claim.meta.name = name;
+  claim.requests = std::move(requests);
+  return claim;
+}
+
+// A claim that a template made for the pod; the pod has the UID "uid-POD".
+objects::ResourceClaim Own(std::string_view pod, std::string_view uid,
+                           std::vector<objects::DeviceRequest> requests) {
+  objects::ResourceClaim claim = Claim(pod, std::move(requests));
+  claim.meta.owners = {
+      {.api_version = "v1", .kind = "Pod", .name = pod, .uid = uid, .controller = true}};
+  return claim;
+}
+
+objects::ResourceClaim On(objects::ResourceClaim claim, std::string_view node,
+                          std::vector<std::string_view> devices, std::string_view uid) {
+  claim.allocated = true;
+  for (const std::string_view device : devices) claim.devices.push_back({kDriver, node, device});
+  claim.allocated_on.nil = false;
+  claim.allocated_on.terms.push_back(
+      {.match_expressions = {}, .match_fields = {{"metadata.name", "In", {node}}}});
+  claim.reserved_for.push_back({"pods", "p", uid});
+  return claim;
+}
+
+Pod Asks(std::string_view name, std::string_view uid, std::string_view claim,
+         std::string_view from_template = "gpus") {
+  return Pod(name).With([&](objects::Pod& pod) {
+    pod.meta.uid = uid;
+    pod.resource_claims = {{"gpu", claim, from_template}};
+  });
+}
+
+std::string Why(const ClusterSnapshot& snapshot, const char* pod, const char* node) {
+  const PodId id = PodNamed(snapshot, pod);
+  const FilterVerdict verdict =
+      Explain(snapshot, snapshot.catalog().shape_of(id), NodeNamed(snapshot, node));
+  if (verdict.fits) return "fits";
+  return std::string(FilterName(verdict.filter)) + ": " + verdict.reasons.front();
+}
+
+std::string Devices(const ClusterSnapshot& snapshot, std::string_view claim) {
+  const Catalog& catalog = snapshot.catalog();
+  const auto id = catalog.devices().FindClaim(*catalog.symbols().Find("default"),
+                                              *catalog.symbols().Find(claim));
+  const DeviceClaimState& state = snapshot.devices().claim(*id);
+  std::string names = state.allocated ? "" : "none";
+  for (const HeldDevice& held : state.devices) {
+    names += held.info == HeldDevice::kNoInfo
+                 ? "? "
+                 : std::string(catalog.Text(catalog.devices().device(held.info).name)) + " ";
+  }
+  return names;
+}
+
+TEST(DynamicResourcesTest, APodFitsWhereItsClaimFindsAFreeDevice) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Class("gpu"))
+          .Add(Slice("a", {Device("gpu-0"), Device("gpu-1")}))
+          .Add(Slice("b", {Device("gpu-0")}))
+          .Add(On(Own("taker", "t", {Request("r")}), "b", {"gpu-0"}, "t"))
+          .Add(Own("asker", "x", {Request("r")}))
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Node("c"))
+          .Add(Asks("taker", "t", "taker").On("b"))
+          .Add(Asks("asker", "x", "asker"))
+          .Build();
+  EXPECT_EQ(Why(snapshot, "asker", "a"), "fits");
+  EXPECT_EQ(Why(snapshot, "asker", "b"), "DynamicResources: cannot allocate all claims");
+  EXPECT_EQ(Why(snapshot, "asker", "c"), "DynamicResources: cannot allocate all claims");
+  const FilterVerdict verdict = Explain(
+      snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, "asker")), NodeNamed(snapshot, "b"));
+  EXPECT_EQ(verdict.detail, "device gpu-0 of pool b is in use");
+}
+
+TEST(DynamicResourcesTest, AMovedPodFreesItsOwnDevicesAndTakesOthers) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(Slice("a", {Device("gpu-0")}))
+                                 .Add(Slice("b", {Device("gpu-0"), Device("gpu-1")}))
+                                 .Add(On(Own("p", "p", {Request("r")}), "a", {"gpu-0"}, "p"))
+                                 .Add(Own("q", "q", {Request("r")}))
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Asks("p", "p", "p").On("a"))
+                                 .Add(Asks("q", "q", "q"))
+                                 .Build();
+  const std::string before = snapshot.Fingerprint();
+  const PodId p = PodNamed(snapshot, "p");
+  EXPECT_EQ(Why(snapshot, "q", "a"), "DynamicResources: cannot allocate all claims");
+  snapshot.Fork();
+  snapshot.MovePod(p, NodeNamed(snapshot, "b"));
+  EXPECT_EQ(Devices(snapshot, "p"), "gpu-0 ");
+  EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
+  snapshot.AddPod(PodNamed(snapshot, "q"), NodeNamed(snapshot, "b"));
+  EXPECT_EQ(Devices(snapshot, "q"), "gpu-1 ");
+  EXPECT_TRUE(snapshot.CheckInvariants().ok());
+  snapshot.Revert();
+  EXPECT_EQ(snapshot.Fingerprint(), before);
+  snapshot.Fork();
+  snapshot.SetGhost(NodeNamed(snapshot, "a"));
+  EXPECT_EQ(Devices(snapshot, "p"), "none");
+  snapshot.AddPod(p, NodeNamed(snapshot, "b"));
+  snapshot.Revert();
+  EXPECT_EQ(snapshot.Fingerprint(), before);
+}
+
+TEST(DynamicResourcesTest, ASharedClaimKeepsItsDevicesWhileAnotherPodUsesIt) {
+  objects::ResourceClaim shared = On(Claim("shared", {Request("r")}), "a", {"gpu-0"}, "p");
+  shared.reserved_for.push_back({"pods", "q", "q"});
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(Slice("a", {Device("gpu-0")}))
+                                 .Add(Slice("b", {Device("gpu-0")}))
+                                 .Add(shared)
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Asks("p", "p", "shared", "").On("a"))
+                                 .Add(Asks("q", "q", "shared", "").On("a"))
+                                 .Build();
+  snapshot.RemovePod(PodNamed(snapshot, "p"));
+  EXPECT_EQ(Why(snapshot, "p", "a"), "fits");
+  EXPECT_EQ(Why(snapshot, "p", "b"), "DynamicResources: resourceclaim not available on the node");
+  snapshot.RemovePod(PodNamed(snapshot, "q"));
+  EXPECT_EQ(Devices(snapshot, "shared"), "none");
+  EXPECT_EQ(Why(snapshot, "p", "b"), "fits");
+  snapshot.AddPod(PodNamed(snapshot, "p"), NodeNamed(snapshot, "b"));
+  EXPECT_EQ(Why(snapshot, "q", "a"), "DynamicResources: resourceclaim not available on the node");
+  EXPECT_EQ(Why(snapshot, "q", "b"), "fits");
+}
+
+TEST(DynamicResourcesTest, AMatchedAttributeMakesTheSearchGoBack) {
+  objects::ResourceClaim pair = Own("p", "p", {Request("r", 2)});
+  pair.constraints = {{.requests = {}, .match_attribute = "example.com/numa"}};
+  objects::ResourceClaim apart = Own("q", "q", {Request("r"), Request("s")});
+  apart.constraints = {{.requests = {}, .distinct_attribute = "example.com/numa"}};
+  ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Class("gpu"))
+          .Add(Slice("a", {Device("gpu-0", "0"), Device("gpu-1", "1"), Device("gpu-2", "1")}))
+          .Add(Slice("b", {Device("gpu-0", "0"), Device("gpu-1", "1")}))
+          .Add(pair)
+          .Add(apart)
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Asks("p", "p", "p"))
+          .Add(Asks("q", "q", "q"))
+          .Build();
+  EXPECT_EQ(Why(snapshot, "p", "b"), "DynamicResources: cannot allocate all claims");
+  EXPECT_EQ(Why(snapshot, "p", "a"), "fits");
+  EXPECT_EQ(Why(snapshot, "q", "b"), "fits");
+  snapshot.AddPod(PodNamed(snapshot, "p"), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(Devices(snapshot, "p"), "gpu-1 gpu-2 ");
+  EXPECT_EQ(Why(snapshot, "q", "a"), "DynamicResources: cannot allocate all claims");
+}
+
+TEST(DynamicResourcesTest, TheFirstAlternativeThatServesIsTaken) {
+  objects::DeviceRequest request;
+  request.name = "r";
+  request.first_available = true;
+  request.asks = {{.name = "two", .class_name = "gpu", .mode = "ExactCount", .count = 2},
+                  {.name = "one", .class_name = "gpu", .mode = "ExactCount", .count = 1}};
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(Slice("a", {Device("gpu-0")}))
+                                 .Add(Own("p", "p", {request}))
+                                 .Add(Node("a"))
+                                 .Add(Asks("p", "p", "p"))
+                                 .Build();
+  snapshot.AddPod(PodNamed(snapshot, "p"), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(Devices(snapshot, "p"), "gpu-0 ");
+}
+
+TEST(DynamicResourcesTest, AllDevicesAreAllThatTheNodeReaches) {
+  objects::DeviceRequest all = Request("r", 0);
+  all.asks[0].mode = "All";
+  objects::ResourceSlice incomplete = Slice("b", {Device("gpu-0")});
+  incomplete.slice_count = 2;
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(Slice("a", {Device("gpu-0"), Device("gpu-1")}))
+                                 .Add(incomplete)
+                                 .Add(On(Own("t", "t", {Request("r")}), "a", {"gpu-1"}, "t"))
+                                 .Add(Own("p", "p", {all}))
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c"))
+                                 .Add(Asks("t", "t", "t").On("a"))
+                                 .Add(Asks("p", "p", "p"))
+                                 .Build();
+  EXPECT_EQ(Why(snapshot, "p", "a"), "DynamicResources: cannot allocate all claims");
+  EXPECT_EQ(Why(snapshot, "p", "b"),
+            "DynamicResources: request r: asks for all devices, but resource pool "
+            "gpu.example.com/b is currently being updated");
+  EXPECT_EQ(Why(snapshot, "p", "c"), "DynamicResources: cannot allocate all claims");
+  snapshot.RemovePod(PodNamed(snapshot, "t"));
+  EXPECT_EQ(Why(snapshot, "p", "a"), "fits");
+}
+
+TEST(DynamicResourcesTest, TaintsKeepClaimsAwayThatDoNotTolerateThem) {
+  objects::Device sick = Device("gpu-0");
+  sick.taints = {{"unhealthy", "yes", "NoExecute"}};
+  objects::DeviceRequest tolerant = Request("r");
+  tolerant.asks[0].tolerations = {{.key = "unhealthy", .op = "Exists"}};
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Class("gpu"))
+                                       .Add(Slice("a", {sick}))
+                                       .Add(Own("p", "p", {Request("r")}))
+                                       .Add(Own("q", "q", {tolerant}))
+                                       .Add(Node("a"))
+                                       .Add(Asks("p", "p", "p"))
+                                       .Add(Asks("q", "q", "q"))
+                                       .Build();
+  EXPECT_EQ(Why(snapshot, "p", "a"), "DynamicResources: cannot allocate all claims");
+  EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
+}
+
+TEST(DynamicResourcesTest, AdminAccessSharesADevice) {
+  objects::DeviceRequest admin = Request("r");
+  admin.asks[0].admin_access = true;
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(Slice("a", {Device("gpu-0")}))
+                                 .Add(Own("p", "p", {admin}))
+                                 .Add(Own("q", "q", {Request("r")}))
+                                 .Add(Node("a"))
+                                 .Add(Asks("p", "p", "p"))
+                                 .Add(Asks("q", "q", "q"))
+                                 .Build();
+  snapshot.AddPod(PodNamed(snapshot, "p"), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
+  snapshot.AddPod(PodNamed(snapshot, "q"), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(Devices(snapshot, "q"), "gpu-0 ");
+  EXPECT_TRUE(snapshot.CheckInvariants().ok());
+}
+
+TEST(DynamicResourcesTest, PartsOfADeviceShareItsCounters) {
+  const auto part = [](std::string_view name, std::string_view memory) {
+    objects::Device device = Device(name);
+    device.consumes = {{"card", {{"memory", memory}}}};
+    return device;
+  };
+  objects::ResourceSlice devices =
+      Slice("a", {part("half-0", "20Gi"), part("half-1", "20Gi"), part("whole", "40Gi")});
+  objects::ResourceSlice counters = Slice("a", {});
+  counters.meta.name = "counters";
+  counters.shared_counters = {{"card", {{"memory", "40Gi"}}}};
+  devices.slice_count = counters.slice_count = 2;
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(devices)
+                                 .Add(counters)
+                                 .Add(Own("p", "p", {Request("r", 2)}))
+                                 .Add(Own("q", "q", {Request("r", 3)}))
+                                 .Add(Own("s", "s", {Request("r")}))
+                                 .Add(Node("a"))
+                                 .Add(Asks("p", "p", "p"))
+                                 .Add(Asks("q", "q", "q"))
+                                 .Add(Asks("s", "s", "s"))
+                                 .Build();
+  EXPECT_EQ(Why(snapshot, "q", "a"), "DynamicResources: cannot allocate all claims");
+  EXPECT_EQ(Why(snapshot, "p", "a"), "fits");
+  snapshot.AddPod(PodNamed(snapshot, "p"), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(Devices(snapshot, "p"), "half-0 half-1 ");
+  EXPECT_EQ(Why(snapshot, "s", "a"), "DynamicResources: cannot allocate all claims");
+}
+
+TEST(DynamicResourcesTest, NodesReachWhatTheSliceOrTheDeviceSays) {
+  objects::ResourceSlice everywhere = Slice("everywhere", {Device("d")});
+  everywhere.node_name = {};
+  everywhere.all_nodes = true;
+  objects::ResourceSlice mixed = Slice("mixed", {Device("x"), Device("y")});
+  mixed.node_name = {};
+  mixed.per_device_nodes = true;
+  mixed.devices[0].node_name = "a";
+  mixed.devices[1].node_selector.nil = false;
+  mixed.devices[1].node_selector.terms = {{.match_expressions = {{"rack", "In", {"1"}}}}};
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(everywhere)
+                                 .Add(mixed)
+                                 .Add(Own("p", "p", {Request("r", 2)}))
+                                 .Add(Claim("one", {Request("r")}))
+                                 .Add(Node("a"))
+                                 .Add(Node("b").Label("rack", "1"))
+                                 .Add(Node("c"))
+                                 .Add(Asks("p", "p", "p"))
+                                 .Add(Asks("q", "q", "one", ""))
+                                 .Add(Asks("s", "s", "one", ""))
+                                 .Build();
+  EXPECT_EQ(Why(snapshot, "p", "a"), "fits");
+  EXPECT_EQ(Why(snapshot, "p", "b"), "fits");
+  EXPECT_EQ(Why(snapshot, "p", "c"), "DynamicResources: cannot allocate all claims");
+  // The device of this claim is everywhere, so that pods on all nodes may share it.
+  snapshot.AddPod(PodNamed(snapshot, "q"), NodeNamed(snapshot, "c"));
+  EXPECT_EQ(Why(snapshot, "s", "a"), "fits");
+  EXPECT_EQ(Why(snapshot, "p", "a"), "DynamicResources: cannot allocate all claims");
+}
+
+TEST(DynamicResourcesTest, OlderGenerationsOfAPoolDoNotCount) {
+  objects::ResourceSlice old = Slice("a", {Device("gpu-0"), Device("gpu-1")});
+  old.meta.name = "old";
+  objects::ResourceSlice now = Slice("a", {Device("gpu-2")});
+  now.generation = 2;
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Class("gpu"))
+                                       .Add(old)
+                                       .Add(now)
+                                       .Add(Own("p", "p", {Request("r", 2)}))
+                                       .Add(Own("q", "q", {Request("r")}))
+                                       .Add(Node("a"))
+                                       .Add(Asks("p", "p", "p"))
+                                       .Add(Asks("q", "q", "q"))
+                                       .Build();
+  EXPECT_EQ(Why(snapshot, "p", "a"), "DynamicResources: cannot allocate all claims");
+  EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
+}
+
+TEST(DynamicResourcesTest, WhatIsNotUnderstoodKeepsTheNodeAndNamesTheObject) {
+  objects::ResourceClaim odd = Own("odd", "odd", {Request("r")});
+  odd.not_understood = "spec.devices.requests[].exactly.capacity";
+  objects::ResourceSlice slice = Slice("b", {Device("gpu-0")});
+  slice.not_understood = "spec.devices[].allowMultipleAllocations";
+  objects::ResourceClaim other_class = Own("other", "other", {Request("r")});
+  other_class.requests[0].asks[0].class_name = "nobody";
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Class("gpu"))
+          .Add(Slice("a", {Device("gpu-0")}))
+          .Add(slice)
+          .Add(odd)
+          .Add(other_class)
+          .Add(Own("p", "p", {Request("r")}))
+          .Add(Own("stolen", "another", {Request("r")}))
+          .Add(On(Own("lost", "lost", {Request("r")}), "a", {"gpu-0"}, "another"))
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Asks("odd", "odd", "odd"))
+          .Add(Asks("other", "other", "other"))
+          .Add(Asks("stolen", "stolen", "stolen"))
+          .Add(Asks("lost", "lost", "lost").On("a"))
+          .Add(Asks("p", "p", "p"))
+          .Build();
+  EXPECT_THAT(Why(snapshot, "odd", "a"),
+              HasSubstr("spec.devices.requests[].exactly.capacity is not evaluated"));
+  EXPECT_THAT(Why(snapshot, "other", "a"), HasSubstr("DeviceClass nobody is not in the input"));
+  EXPECT_THAT(Why(snapshot, "stolen", "a"), HasSubstr("was not created for the pod"));
+  EXPECT_THAT(Why(snapshot, "lost", "a"), HasSubstr("is not reserved for the pod"));
+  EXPECT_EQ(Why(snapshot, "p", "b"),
+            "DynamicResources: ResourceSlice b: spec.devices[].allowMultipleAllocations is not "
+            "evaluated");
+}
+
+TEST(DynamicResourcesTest, AClaimTakesNoMoreUsersThanTheApiAllows) {
+  objects::ResourceClaim shared = On(Claim("shared", {Request("r")}), "a", {"gpu-0"}, "x");
+  std::vector<std::string> uids;
+  for (size_t i = 1; i < kUsersOfClaimMax; ++i) uids.push_back("u" + std::to_string(i));
+  for (const std::string& uid : uids) shared.reserved_for.push_back({"pods", uid, uid});
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Class("gpu"))
+                                       .Add(Slice("a", {Device("gpu-0")}))
+                                       .Add(shared)
+                                       .Add(Node("a"))
+                                       .Add(Asks("p", "p", "shared", ""))
+                                       .Build();
+  EXPECT_EQ(Why(snapshot, "p", "a"), "DynamicResources: resourceclaim in use");
+}
+
+}  // namespace
+}  // namespace ebb::dynamic_resources_test
