@@ -465,6 +465,8 @@ TEST(WriteObjectsTest, EveryFieldIsWritten) {
       full.source = "azureDisk";
     } else if constexpr (std::is_same_v<Kind, objects::Machine>) {
       full.group = "machine.openshift.io";
+    } else if constexpr (std::is_same_v<Kind, objects::PodGroup>) {
+      full.group = "scheduling.k8s.io";
     }
     testing::ForEachFieldEmptied(full, [&](const std::string& name, const Kind& without) {
       if (name == "not_understood") return;
