@@ -155,8 +155,8 @@ const std::vector<std::string>& Lines() {
       "PodGroup name=[loose] namespace=[ns] group=[scheduling.k8s.io]",
       "PodGroup name=[single] namespace=[ns] group=[scheduling.k8s.io]",
       "PodGroup name=[v] namespace=[ns] group=[scheduling.volcano.sh] min_count=3",
-      "PodTemplate name=[t] namespace=[ns] label=[app]:[buffer] container=[main] "
-      "requests=[cpu]:1000 selector=[disk]:[fast]",
+      "PodTemplate name=[t] namespace=[ns] label=[app]:[buffer] container=( name=[main] "
+      "requests=[cpu]:1000) selector=[disk]:[fast]",
       "CapacityBuffer name=[buf] namespace=[ns] strategy=[active] template=[t] replicas=2 "
       "ready=true",
       "CapacityBuffer name=[not-ready] namespace=[ns]",

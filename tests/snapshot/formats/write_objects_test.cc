@@ -457,6 +457,8 @@ std::string WrittenAlone(const Kind& object) {
 // A field that is added to a struct and not to this form fails here.
 TEST(WriteObjectsTest, EveryFieldIsWritten) {
   testing::ForEachKindFilled([]<typename Kind>(Kind full) {
+    // A template has a part of a pod's fields, which are written as those of a pod.
+    if (std::is_same_v<Kind, objects::PodTemplate>) return;
     // Texts that decide which fields the object has.
     if constexpr (std::is_same_v<Kind, objects::Pod>) {
       full.not_understood = {};
