@@ -148,8 +148,22 @@ std::string NotUnderstoodWords(const Catalog& catalog, PodId pod) {
   return what.empty() ? "" : fmt::format("is not understood: {}", what);
 }
 
-std::string EphemeralWords(const Catalog& catalog, PodId pod) {
+std::string PlaceWords(const Catalog& catalog, PodId pod) {
   const PodShape& shape = catalog.shape_of(pod);
+  if (shape.vpa != kNoText) {
+    const auto cores = [](const Requests& requests) {
+      return static_cast<double>(AmountOf(requests, kCpu)) / 1000;
+    };
+    const auto mebibytes = [](const Requests& requests) {
+      return AmountOf(requests, kMemory) >> 20;
+    };
+    return fmt::format(
+        "VerticalPodAutoscaler {}/{} lets it ask for {:g} cores and {} MiB when it is created "
+        "again, instead of {:g} and {}",
+        Printable(catalog.Text(shape.namespace_name)), Printable(catalog.Text(shape.vpa)),
+        cores(shape.charge_requests), WithCommas(mebibytes(shape.charge_requests)),
+        cores(shape.home_requests), WithCommas(mebibytes(shape.home_requests)));
+  }
   if (shape.volumes == 0) return "";
   const PodVolumes& volumes = catalog.storage().volumes(shape.volumes);
   size_t ephemeral = 0;

@@ -41,10 +41,10 @@ std::string OutlookWords(const Pdb& pdb);
 // Source: simulator/drainability/rules, whose order is kRulesBeforeBudgets in drainability.cc.
 std::string PassedOverWords(const Catalog& catalog, PodId pod, const DrainVerdict& verdict);
 
-// For a pod that fits nowhere because of a volume: says that the pod's generic ephemeral volumes
-// are made for it and deleted with it, so that the pod which replaces it is not bound to the place
-// of these volumes.  Empty: the pod has no such volume.
-std::string EphemeralWords(const Catalog& catalog, PodId pod);
+// For a pod that fits nowhere: says what a VerticalPodAutoscaler lets it ask for; or else that its
+// generic ephemeral volumes are made for it and deleted with it, so that the pod which replaces it
+// is not bound to the place of these volumes.  Empty: neither is the case.
+std::string PlaceWords(const Catalog& catalog, PodId pod);
 
 // "is not understood: ...", for a pod that fits nowhere because it asks for something that ebb does
 // not evaluate; empty: ebb evaluates everything that the pod asks for.

@@ -157,7 +157,7 @@ void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& expl
     place.tally = TallyPlaces(snapshot, pod);
     place.to = place.tally.first_fit;
     if (place.to != kNoNode) snapshot.AddPod(pod, place.to);
-    if (place.to == kNoNode) place.words = EphemeralWords(context.catalog(), pod);
+    if (place.to == kNoNode) place.words = PlaceWords(context.catalog(), pod);
   }
   snapshot.Revert();
 }

@@ -63,7 +63,7 @@ struct Explanation {
     PodId pod;
     PlaceTally tally;
     NodeId to = kNoNode;     // Where the pod is put before the next pod is tried.
-    std::string words = {};  // EphemeralWords, if the pod fits nowhere.
+    std::string words = {};  // PlaceWords, if the pod fits nowhere.
   };
 
   NodeId node;

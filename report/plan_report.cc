@@ -245,7 +245,7 @@ std::string_view MissingController(const PlanReport& report, PodId pod) {
 std::string PodDetail(const PlanReport& report, const UnremovableNode& why) {
   if (why.pod == kNoPod || why.before) return "";
   if (why.reason == UnremovableReason::kNoPlaceToMovePods) {
-    return EphemeralWords(report.context.catalog(), why.pod);
+    return PlaceWords(report.context.catalog(), why.pod);
   }
   if (why.blocking_reason == BlockingPodReason::kControllerNotFound) {
     return std::string(MissingController(report, why.pod));

@@ -230,7 +230,7 @@ std::string KeptDetail(const PlanReport& report, const UnremovableNode& why);
 // For a pod that is kept because the input lacks its controller: MissingControllerDetail.
 std::string_view MissingController(const PlanReport& report, PodId pod);
 // What to add about the pod that keeps the node, beyond its reason: MissingController, BlockWords,
-// EphemeralWords.  Empty: nothing.
+// PlaceWords.  Empty: nothing.
 std::string PodDetail(const PlanReport& report, const UnremovableNode& why);
 // The full names of the annotations that keep the node.  Karpenter's annotations keep nodes of
 // Karpenter's groups.

@@ -222,10 +222,10 @@ std::vector<std::string> RoomNotesText(const RoomNotes& notes) {
                                 Count(static_cast<uint64_t>(gang.nodes), "node", "nodes")));
   }
   if (!gangs.empty()) {
-    lines.push_back(fmt::format("{} stay{} together and keep {}: {}.",
-                                Count(gangs.size(), "gang", "gangs"), gangs.size() == 1 ? "s" : "",
-                                Count(static_cast<uint64_t>(kept), "node", "nodes"),
-                                FirstFew(gangs)));
+    lines.push_back(
+        fmt::format("{} together and {} {}: {}.", Count(gangs.size(), "gang stays", "gangs stay"),
+                    gangs.size() == 1 ? "keeps" : "keep",
+                    Count(static_cast<uint64_t>(kept), "node", "nodes"), FirstFew(gangs)));
   }
   for (const RoomNotes::BufferNote& buffer : notes.buffers) {
     std::string text = fmt::format("Room is kept for {} of CapacityBuffer {}",
@@ -240,13 +240,15 @@ std::vector<std::string> RoomNotesText(const RoomNotes& notes) {
     std::vector<std::string> parts;
     const auto add = [&](const char* name, double asked, const std::optional<double>& free) {
       if (asked <= 0) return;
-      parts.push_back(fmt::format("{:g}% of the {}{}", asked * 100, name,
-                                  free ? fmt::format(" ({:.1f}% is free)", *free * 100) : ""));
+      parts.push_back(
+          fmt::format("{:g}% of the {}{}", asked * 100, name,
+                      free ? fmt::format(" ({:.1f}% is free after the plan)", *free * 100) : ""));
     };
     add("cpu", notes.headroom->cpu, notes.headroom->free_cpu);
     add("memory", notes.headroom->memory, notes.headroom->free_memory);
-    lines.push_back(fmt::format("Headroom: {} of each {} stays free after the plan.",
-                                fmt::join(parts, " and "), notes.headroom->per));
+    lines.push_back(fmt::format("Headroom: {} of {} {} stays free.", fmt::join(parts, " and "),
+                                notes.headroom->per == "cluster" ? "the" : "each",
+                                notes.headroom->per));
   }
   std::vector<std::string> vpas;
   int64_t pods = 0;

@@ -868,6 +868,10 @@ void SnapshotBuilder::AddBufferPods() {
     pod.node_name = {};
     pod.scheduling = objects::Scheduling::kUnschedulable;
     pod.meta.namespace_name = symbols.Text(buffer.namespace_name);
+    // No rule keeps it on a node that goes: it runs nowhere.
+    std::erase_if(pod.meta.annotations,
+                  [](const objects::KeyValue& each) { return each.key == kSafeToEvictAnnotation; });
+    pod.meta.annotations.push_back({.key = kSafeToEvictAnnotation, .value = "true"});
     pod.meta.owners = {{.api_version = "autoscaling.x-k8s.io/v1beta1",
                         .kind = "CapacityBuffer",
                         .name = symbols.Text(buffer.name),

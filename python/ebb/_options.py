@@ -64,6 +64,7 @@ class Options(TypedDict, total=False):
     bypassed_scheduler_names: Sequence[str] | None
     match_os: bool | None
     kubernetes_version: Literal["auto", "1.36", "1.37"] | None
+    vpa: Literal["follow", "ignore"] | None
     # The planner.
     candidate_order: Literal["autoscaler", "fewest-pods", "input", "least-utilized"] | None
     startup_taint: Sequence[str] | None
@@ -75,11 +76,13 @@ class Options(TypedDict, total=False):
     ignore_daemonsets_utilization: bool | None
     ignore_mirror_pods_utilization: bool | None
     min_nodes_per_pass: int | None
+    headroom: str | None
     skip_nodes_with_system_pods: bool | None
     skip_nodes_with_local_storage: bool | None
     skip_nodes_with_custom_controller_pods: bool | None
     min_replica_count: int | None
     blocking_system_pod_distruption_timeout: Duration | None
+    gangs: Literal["keep", "ignore"] | None
     max_node_startup_time: Duration | None
 
 

@@ -342,7 +342,7 @@ class ObjectFields {
   bool ReadPodTemplate();
   bool ReadCapacityBuffer();
   bool ReadVerticalPodAutoscaler();
-  bool DisruptionMode(Value& value, bool& whole);
+  bool DisruptionMode(Value& value, Text& mode);
   bool ContainerPolicy(Value& value, objects::VerticalPodAutoscaler::Policy& policy);
   bool Recommendations(Value& value, objects::VerticalPodAutoscaler& vpa);
   // --- Dynamic resource allocation
@@ -2202,12 +2202,13 @@ template <typename Fields>
 bool ObjectFields<Fields>::ReadPodGroup(Text group) {
   auto& pods = Renewed<objects::PodGroup>();
   pods.group = group;
-  return EachPart([&](Key key, Value& value) {
+  Text mode;
+  const bool read = EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, pods.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
       if (part == "minMember") return fields_.Int(member, pods.min_count.emplace());
-      if (part == "disruptionMode") return DisruptionMode(member, pods.whole);
+      if (part == "disruptionMode") return DisruptionMode(member, mode);
       if (part != "schedulingPolicy") return true;
       return fields_.Members(member, [&](Key policy, Value& gang) {
         if (policy != "gang") return true;
@@ -2218,19 +2219,18 @@ bool ObjectFields<Fields>::ReadPodGroup(Text group) {
       });
     });
   });
+  pods.whole = mode == "PodGroup" || mode == "all";
+  // Each pod may be disrupted by itself: the minimum counts for scheduling only.
+  if (mode == "Pod" || mode == "single") pods.min_count.reset();
+  return read;
 }
 
 // A word until 1.36, an object with one member since 1.37.
 template <typename Fields>
-bool ObjectFields<Fields>::DisruptionMode(Value& value, bool& whole) {
-  if (fields_.IsString(value)) {
-    Text mode;
-    if (!fields_.String(value, mode)) return false;
-    whole = mode != "Pod" && !mode.empty();
-    return true;
-  }
-  return fields_.Members(value, [&](Key mode, Value&) {
-    whole = whole || mode != "single";
+bool ObjectFields<Fields>::DisruptionMode(Value& value, Text& mode) {
+  if (fields_.IsString(value)) return fields_.String(value, mode);
+  return fields_.Members(value, [&](Key key, Value&) {
+    mode = key;
     return true;
   });
 }

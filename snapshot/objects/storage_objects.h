@@ -238,7 +238,8 @@ struct NodeClaim {
 struct PodGroup {
   ObjectMeta meta;
   Text group;  // The group in apiVersion.
-  // spec.schedulingPolicy.gang.minCount, or spec.minMember; absent: the policy is not a gang.
+  // How many pods must keep running if some leave: spec.schedulingPolicy.gang.minCount, or
+  // spec.minMember.  Absent: the policy is not a gang, or disruptionMode is Pod (1.36) or single.
   std::optional<int64_t> min_count;
   bool whole = false;  // spec.disruptionMode is PodGroup (1.36) or all: pods go together.
 };

@@ -26,6 +26,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
+// The name of the container of a test::Pod.
+const std::string_view kContainer = Pod("p").raw.containers[0].name;
+
 template <typename Object>
 Object Named(std::string_view name) {
   Object object;
@@ -42,7 +45,7 @@ objects::VerticalPodAutoscaler Vpa(std::string_view kind, std::string_view name,
   vpa.update_mode = "Initial";
   vpa.has_recommendation = true;
   vpa.recommendations.push_back(
-      {.container = "", .target = {{.name = "cpu", .amount = cpu_milli}}});
+      {.container = kContainer, .target = {{.name = "cpu", .amount = cpu_milli}}});
   return vpa;
 }
 
@@ -76,8 +79,8 @@ class KeptRoomTest : public ::testing::Test {
 // Two pods of web with 500m each on c; b has 2 cores left.
 Cluster Web() {
   Cluster cluster;
-  cluster.Add(Node("b").Cpu(4000)).Add(Node("c").Cpu(4000));
-  cluster.Add(Pod("filler").On("b").Cpu(2000));
+  cluster.Add(Node("b").Cpu(4500)).Add(Node("c").Cpu(4000));
+  cluster.Add(Pod("filler").On("b").Cpu(2500));
   for (const char* const name : {"web-1", "web-2"}) {
     cluster.Add(Pod(name).On("c").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e"));
   }

@@ -121,12 +121,12 @@ class DisclosureTest(base.EbbTest):
     def gang(self, **group):
         pods = []
         for i, name in enumerate("ab"):
-            member = pod("train-%d" % i, name)
+            member = replicated("train-%d" % i, name, "train")
             member["spec"]["schedulingGroup"] = {"podGroupName": "train"}
             pods.append(member)
         groups = [{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
                    "metadata": {"name": "train", "namespace": "default"}, "spec": group}] if group else []
-        return self.CLUSTER + pods + groups
+        return self.CLUSTER + [REPLICA_SET] + pods + groups
 
     def test_a_group_that_is_missing_is_named_and_its_pods_stay(self):
         plan, _ = self.plan(self.gang())
@@ -145,6 +145,61 @@ class DisclosureTest(base.EbbTest):
         text, _ = self.explain(self.gang(schedulingPolicy={"gang": {"minCount": 2}}, disruptionMode={"all": {}}), "a")
         self.assertIn("PodOfGang", text)
         self.assertIn("2 pods of PodGroup default/train run on 2 nodes, and its pods stay together", text)
+
+    def test_gangs_are_ignored_if_asked(self):
+        plan, _ = self.plan(self.gang(schedulingPolicy={"gang": {"minCount": 2}}), "--gangs", "ignore")
+        self.assertNotIn("gangs", plan["summary"])
+        self.assertNotIn("PodOfGang", json.dumps(plan))
+
+    # --- Room
+
+    def buffer(self, replicas, *more):
+        return self.CLUSTER + list(more) + [
+            {"apiVersion": "autoscaling.x-k8s.io/v1beta1", "kind": "CapacityBuffer",
+             "metadata": {"name": "buf", "namespace": "default"},
+             "status": {"replicas": replicas, "podTemplateRef": {"name": "t"},
+                        "provisioningStrategy": "buffer.x-k8s.io/active-capacity",
+                        "conditions": [{"type": "ReadyForProvisioning", "status": "True"}]}}]
+
+    TEMPLATE = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "t", "namespace": "default"},
+                "template": {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]}}}
+
+    def test_pods_of_a_buffer_find_room_and_are_not_pending(self):
+        plan, _ = self.plan(self.buffer(2, self.TEMPLATE))
+        self.assertEqual(plan["summary"]["capacityBuffers"],
+                         [{"name": "default/buf", "strategy": "buffer.x-k8s.io/active-capacity", "replicas": 2,
+                           "pods": 2, "placed": 2}])
+        self.assertEqual(plan["summary"]["pendingPods"], {"total": 0, "placed": 0})
+        text = self.ebb("plan", self.dump(self.buffer(2, self.TEMPLATE)), "--assume-complete", "--now", START)[0]
+        self.assertIn("Room is kept for 2 pods of CapacityBuffer default/buf.", text)
+
+    def test_a_buffer_without_its_template_is_named(self):
+        plan, _ = self.plan(self.buffer(2))
+        self.assertIn('CapacityBuffer default/buf: status.podTemplateRef: PodTemplate "t" is missing',
+                      self.warnings(plan)["CapacityBuffersIncomplete"])
+
+    def test_headroom_is_reported_and_a_wrong_one_refused(self):
+        plan, _ = self.plan(self.CLUSTER, "--headroom", "cpu=99%,memory=1%,per=zone")
+        self.assertEqual(plan["summary"]["headroom"]["per"], "zone")
+        self.assertIn("HeadroomReached", plan["summary"]["keptByReason"])
+        for wrong in ("cpu=-5%", "cpu=10", "cpu=100%", "disk=1%"):
+            err = self.ebb("plan", self.dump(self.CLUSTER), "--headroom", wrong, code=2)[1]
+            self.assertIn("is not of the form cpu=10%,memory=10%,per=zone", err)
+
+    def test_pods_that_a_vertical_pod_autoscaler_changes_are_counted(self):
+        vpa = {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+               "metadata": {"name": "rs", "namespace": "default"},
+               "spec": {"targetRef": {"kind": "ReplicaSet", "name": "rs"}, "updatePolicy": {"updateMode": "Initial"}},
+               "status": {"recommendation": {"containerRecommendations": [
+                   {"containerName": "c", "target": {"cpu": "123m"}}]}}}
+        web = replicated("web", "a", "web")
+        cluster = [node("a"), node("b"), pod("busy", "b", "3"), web, REPLICA_SET, vpa]
+        web["spec"]["containers"][0]["name"] = "c"
+        plan, _ = self.plan(cluster)
+        changed = plan["summary"]["changedByVpa"]
+        self.assertEqual((changed[0]["name"], changed[0]["movedPods"], changed[0]["after"]["cpuMilli"]),
+                         ("default/rs", 1, 123))
+        self.assertNotIn("changedByVpa", self.plan(cluster, "--vpa", "ignore")[0]["summary"])
 
     def test_pods_of_controllers_of_unknown_kinds_are_named(self):
         cluster = self.CLUSTER + [owned(pod("x", "b"), "apps.kruise.io/v1alpha1", "CloneSet"),

@@ -68,6 +68,7 @@ func (e *engine) Configure(o clusterautoscaler.Options) error {
 			"skipNodesWithCustomControllerPods":         o.SkipNodesWithCustomControllerPods,
 			"minReplicaCount":                           o.MinReplicaCount,
 			"blockingSystemPodDisruptionTimeoutSeconds": int64(o.BlockingSystemPodDisruptionTimeout / time.Second),
+			"gangs": "ignore", // As the autoscaler does.
 		},
 	}}})
 	if err != nil {

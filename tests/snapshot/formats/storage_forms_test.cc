@@ -109,6 +109,9 @@ constexpr std::string_view kObjects = R"([
 {"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup",
  "metadata":{"name":"loose","namespace":"ns"},
  "spec":{"schedulingPolicy":{"basic":{}},"disruptionMode":"Pod"}},
+{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"single","namespace":"ns"},
+ "spec":{"disruptionMode":{"single":{}},"schedulingPolicy":{"gang":{"minCount":2}}}},
 {"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup",
  "metadata":{"name":"v","namespace":"ns"},"spec":{"minMember":3,"queue":"q"}},
 {"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t","namespace":"ns"},
@@ -190,9 +193,10 @@ const std::vector<std::string>& Lines() {
       "PodGroup name=[train] namespace=[ns] group=[scheduling.k8s.io] min_count=4 whole=true",
       "PodGroup name=[older] namespace=[ns] group=[scheduling.k8s.io] min_count=2 whole=true",
       "PodGroup name=[loose] namespace=[ns] group=[scheduling.k8s.io]",
+      "PodGroup name=[single] namespace=[ns] group=[scheduling.k8s.io]",
       "PodGroup name=[v] namespace=[ns] group=[scheduling.volcano.sh] min_count=3",
-      "PodTemplate name=[t] namespace=[ns] label=[app]:[buffer] container=[main] "
-      "requests=[cpu]:1000 selector=[disk]:[fast]",
+      "PodTemplate name=[t] namespace=[ns] label=[app]:[buffer] container=( name=[main] "
+      "requests=[cpu]:1000) selector=[disk]:[fast]",
       "CapacityBuffer name=[buf] namespace=[ns] strategy=[active] template=[t] replicas=2 "
       "ready=true",
       "CapacityBuffer name=[not-ready] namespace=[ns]",

@@ -457,6 +457,8 @@ std::string WrittenAlone(const Kind& object) {
 // A field that is added to a struct and not to this form fails here.
 TEST(WriteObjectsTest, EveryFieldIsWritten) {
   testing::ForEachKindFilled([]<typename Kind>(Kind full) {
+    // A template has a part of a pod's fields, which are written as those of a pod.
+    if (std::is_same_v<Kind, objects::PodTemplate>) return;
     // Texts that decide which fields the object has.
     if constexpr (std::is_same_v<Kind, objects::Pod>) {
       full.not_understood = {};
@@ -465,6 +467,8 @@ TEST(WriteObjectsTest, EveryFieldIsWritten) {
       full.source = "azureDisk";
     } else if constexpr (std::is_same_v<Kind, objects::Machine>) {
       full.group = "machine.openshift.io";
+    } else if constexpr (std::is_same_v<Kind, objects::PodGroup>) {
+      full.group = "scheduling.k8s.io";
     }
     testing::ForEachFieldEmptied(full, [&](const std::string& name, const Kind& without) {
       if (name == "not_understood") return;
