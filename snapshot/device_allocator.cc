@@ -48,7 +48,7 @@ class DeviceSearch {
     if (!CheckPools() || !CheckClaims()) return false;
     const Outcome outcome = AllocateOne({}, /*in_alternative=*/false, {});
     if (outcome == Outcome::kDone) return true;
-    if (outcome != Outcome::kStop &&
+    if ((outcome != Outcome::kStop || hopeless_) &&
         std::ranges::any_of(pools_, [](const NodePool& pool) { return pool.invalid; })) {
       problem_ = "invalid resource pools were encountered";
     }
@@ -62,6 +62,8 @@ class DeviceSearch {
  private:
   // kTooMany: the claim would have more devices than a claim may have.  kStop: an error.
   enum class Outcome : uint8_t { kDone, kNo, kTooMany, kStop };
+  // After this many steps it is worthwhile to look for a request that cannot be served.
+  static constexpr size_t kLongSearch = 1000;
   struct Place {  // What is to be found next.
     size_t claim = 0;
     size_t request = 0;
@@ -277,7 +279,12 @@ class DeviceSearch {
         const bool continues = p == from.pool && s == from.slice && from.device != 0;
         for (uint32_t d = continues ? from.device : slice.first_device; d < slice.end_device; ++d) {
           const DeviceInfo& device = devices_.device(d);
-          if (++steps_ > kDeviceStepsMax) {
+          ++steps_;
+          if (steps_ == kLongSearch && IsHopeless()) {
+            hopeless_ = true;
+            return Outcome::kStop;
+          }
+          if (steps_ > kDeviceStepsMax) {
             return Stop("the search for devices takes too many steps");
           }
           if (IsInUse(device, *ask.ask, at.claim)) continue;
@@ -298,6 +305,41 @@ class DeviceSearch {
       }
     }
     return Outcome::kNo;
+  }
+
+  // Whether some request finds too few devices even if it could choose before all others.  Then a
+  // search through the choices of the others ends without a result, but may take very long.
+  bool IsHopeless() {
+    for (const std::vector<std::vector<AskState>>& requests : asks_) {
+      for (const std::vector<AskState>& asks : requests) {
+        if (std::ranges::none_of(asks, [&](const AskState& ask) { return MayBeServed(ask); })) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool MayBeServed(const AskState& ask) {
+    if (ask.ask->all) return !ask.all.empty();
+    size_t found = 0;
+    for (const NodePool& pool : pools_) {
+      if (pool.incomplete || pool.invalid) continue;
+      for (const uint32_t s : pool.slices) {
+        const SliceInfo& slice = devices_.slice(s);
+        for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+          const DeviceInfo& device = devices_.device(d);
+          if (!ask.ask->admin_access && state_.Uses(device.id) > 0) continue;
+          const std::optional<bool> selectable = IsSelectable(ask, slice, device);
+          if (!selectable) {
+            problem_.clear();
+            return true;  // The search fails when it comes to this device.
+          }
+          found += *selectable && ToleratesTaintsOf(device, *ask.ask) ? 1 : 0;
+        }
+      }
+    }
+    return found >= ask.count;
   }
 
   // kDone: the device is taken for the request, until GiveBack.
@@ -446,6 +488,7 @@ class DeviceSearch {
   std::vector<std::pair<DeviceId, size_t>> taken_;  // Device, claim.
   std::vector<PoolCounters> counters_;              // By pool, filled on first use.
   size_t steps_ = 0;
+  bool hopeless_ = false;
   std::string problem_;
 };
 

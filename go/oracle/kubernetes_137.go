@@ -13,6 +13,9 @@ const kubernetesVersion = "1.37"
 func (s *snapshot) CompositePodGroupStates() fwk.CompositePodGroupStateLister { return nil }
 func (s *snapshot) CompositePodGroups() fwk.CompositePodGroupLister           { return nil }
 
+// withoutDevices names the plugin if no cluster has devices.
+var withoutDevices = []string{"DynamicResources"}
+
 // needNewFeatures makes the container require a feature that nodes declare since 1.37.
 func (g *generator) needNewFeatures(container *v1.Container) {
 	if g.chance(0.15) {

@@ -222,8 +222,8 @@ func TestVerdictsDoNotDependOnTheOrderOfObjects(t *testing.T) {
 }
 
 // Filters that can never reject a pod in these clusters: pods are asked about without their
-// nodeName, and no object belongs to dynamic resource allocation.
-var neverRefuse = []string{"NodeName", "DynamicResources"}
+// nodeName, and clusters with devices are generated for 1.36 only.
+var neverRefuse = append([]string{"NodeName"}, withoutDevices...)
 
 func TestEveryFilterRefusesSometimesAndPassesSometimes(t *testing.T) {
 	stats, plugins := countVerdicts(t, 8000)
@@ -281,6 +281,18 @@ func TestEveryReasonOfTheSchedulerComesUp(t *testing.T) {
 		"InterPodAffinity: node(s) didn't match pod anti-affinity rules",
 		"InterPodAffinity: node(s) didn't satisfy existing pods anti-affinity rules",
 		"NodeDeclaredFeatures: node(s) didn't match Pod's required features",
+	} {
+		if stats.Reasons[reason] < 10 {
+			t.Errorf("%d times in %d verdicts: %s", stats.Reasons[reason], stats.Verdicts, reason)
+		}
+	}
+	if kubernetesVersion != "1.36" {
+		return
+	}
+	for _, reason := range []string{
+		"DynamicResources: cannot allocate all claims",
+		"DynamicResources: invalid resource pools were encountered",
+		"DynamicResources: resourceclaim not available on the node",
 	} {
 		if stats.Reasons[reason] < 10 {
 			t.Errorf("%d times in %d verdicts: %s", stats.Reasons[reason], stats.Verdicts, reason)

@@ -53,7 +53,8 @@ var needed = []string{
 	"apiVersion", "kind", "name", "namespace", "uid", "key", "operator", "topologyKey", "maxSkew",
 	"whenUnsatisfiable", "containers", "nodeSelectorTerms", "values", "provisioner",
 	"volumeBindingMode", "driver", "volumeHandle", "source", "nodeName", "accessModes", "claimName",
-	"preference", "podAffinityTerm", "exitCodes", "weight", "image",
+	"preference", "podAffinityTerm", "exitCodes", "weight", "image", "cel", "expression",
+	"deviceClassName", "allocationMode",
 }
 
 // dropInside leaves out what it can inside value; it reports whether anything was left out.

@@ -15,12 +15,12 @@
 namespace ebb::dynamic_resources_test {
 namespace {
 
-using testing::Cluster;
+using test::Cluster;
+using test::Node;
+using test::NodeNamed;
+using test::Pod;
+using test::PodNamed;
 using ::testing::HasSubstr;
-using testing::Node;
-using testing::NodeNamed;
-using testing::Pod;
-using testing::PodNamed;
 
 constexpr std::string_view kDriver = "gpu.example.com";
 
@@ -55,10 +55,19 @@ objects::DeviceClass Class(std::string_view name) {
   return device_class;
 }
 
+objects::DeviceAsk Ask(std::string_view name, int64_t count) {
+  objects::DeviceAsk ask;
+  ask.name = name;
+  ask.class_name = "gpu";
+  ask.mode = "ExactCount";
+  ask.count = count;
+  return ask;
+}
+
 objects::DeviceRequest Request(std::string_view name, int64_t count = 1) {
   objects::DeviceRequest request;
   request.name = name;
-  request.asks = {{.name = {}, .class_name = "gpu", .mode = "ExactCount", .count = count}};
+  request.asks = {Ask("", count)};
   return request;
 }
 
@@ -200,9 +209,11 @@ TEST(DynamicResourcesTest, ASharedClaimKeepsItsDevicesWhileAnotherPodUsesIt) {
 
 TEST(DynamicResourcesTest, AMatchedAttributeMakesTheSearchGoBack) {
   objects::ResourceClaim pair = Own("p", "p", {Request("r", 2)});
-  pair.constraints = {{.requests = {}, .match_attribute = "example.com/numa"}};
+  pair.constraints = {
+      {.requests = {}, .match_attribute = "example.com/numa", .distinct_attribute = {}}};
   objects::ResourceClaim apart = Own("q", "q", {Request("r"), Request("s")});
-  apart.constraints = {{.requests = {}, .distinct_attribute = "example.com/numa"}};
+  apart.constraints = {
+      {.requests = {}, .match_attribute = {}, .distinct_attribute = "example.com/numa"}};
   ClusterSnapshot snapshot =
       Cluster()
           .Add(Class("gpu"))
@@ -227,8 +238,7 @@ TEST(DynamicResourcesTest, TheFirstAlternativeThatServesIsTaken) {
   objects::DeviceRequest request;
   request.name = "r";
   request.first_available = true;
-  request.asks = {{.name = "two", .class_name = "gpu", .mode = "ExactCount", .count = 2},
-                  {.name = "one", .class_name = "gpu", .mode = "ExactCount", .count = 1}};
+  request.asks = {Ask("two", 2), Ask("one", 1)};
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Class("gpu"))
                                  .Add(Slice("a", {Device("gpu-0")}))
@@ -270,7 +280,7 @@ TEST(DynamicResourcesTest, TaintsKeepClaimsAwayThatDoNotTolerateThem) {
   objects::Device sick = Device("gpu-0");
   sick.taints = {{"unhealthy", "yes", "NoExecute"}};
   objects::DeviceRequest tolerant = Request("r");
-  tolerant.asks[0].tolerations = {{.key = "unhealthy", .op = "Exists"}};
+  tolerant.asks[0].tolerations = {{.key = "unhealthy", .op = "Exists", .value = {}, .effect = {}}};
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Class("gpu"))
                                        .Add(Slice("a", {sick}))
@@ -343,7 +353,8 @@ TEST(DynamicResourcesTest, NodesReachWhatTheSliceOrTheDeviceSays) {
   mixed.per_device_nodes = true;
   mixed.devices[0].node_name = "a";
   mixed.devices[1].node_selector.nil = false;
-  mixed.devices[1].node_selector.terms = {{.match_expressions = {{"rack", "In", {"1"}}}}};
+  mixed.devices[1].node_selector.terms = {
+      {.match_expressions = {{"rack", "In", {"1"}}}, .match_fields = {}}};
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Class("gpu"))
                                  .Add(everywhere)
