@@ -21,36 +21,12 @@
 #include <memory>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "cel/values.h"
+#include "cel/device.h"
 
 namespace ebb::cel {
-
-// monostate: Kubernetes cannot use the value (a version that does not parse, a list, no value at
-// all).  A device that has such an attribute fails every selector with an error, as in Kubernetes.
-using AttributeValue = std::variant<std::monostate, bool, int64_t, std::string_view, Semver>;
-
-// Names are "domain/name", or "name" for one of the driver's domain, and are unique.
-struct DeviceAttribute {
-  std::string_view name;
-  AttributeValue value;
-};
-struct DeviceCapacity {
-  std::string_view name;
-  Quantity value;
-};
-
-// A device as selectors see it.  Borrows everything.
-struct DeviceForSelector {
-  std::string_view driver;
-  absl::Span<const DeviceAttribute> attributes = {};
-  absl::Span<const DeviceCapacity> capacity = {};
-  bool allow_multiple_allocations = false;
-};
 
 // The longest expression that the API accepts (CELSelectorExpressionMaxLength).
 inline constexpr size_t kSelectorBytesMax = 10 * 1024;

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cel/device_selector.h"
+#include "cel/device.h"
 #include "cel/functions.h"
 #include "cel/syntax.h"
 #include "cel/value.h"
