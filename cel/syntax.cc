@@ -525,6 +525,7 @@ class Parser {
 
   Expr* ParseList() {
     Expr list{.kind = Expr::Kind::kList};
+    if (Take(",")) return Expect("]") ? New(std::move(list)) : nullptr;  // "[,]" is [].
     while (!At("]")) {
       list.is_optional.push_back(Take("?"));
       list.args.push_back(ParseExpr());
@@ -536,6 +537,7 @@ class Parser {
 
   Expr* ParseMap() {
     Expr map{.kind = Expr::Kind::kMap};
+    if (Take(",")) return Expect("}") ? New(std::move(map)) : nullptr;  // "{,}" is {}.
     while (!At("}")) {
       map.is_optional.push_back(Take("?"));
       map.args.push_back(ParseExpr());
