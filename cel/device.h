@@ -14,6 +14,10 @@
 
 namespace ebb::cel {
 
+// The version of Kubernetes whose rules hold.  1.37 lets an attribute be a list for the types, and
+// has other costs for some functions.
+enum class SelectorRules : uint8_t { kKubernetes136, kKubernetes137 };
+
 // monostate: Kubernetes cannot use the value (a version that does not parse, a list, no value at
 // all).  A device that has such an attribute fails every selector with an error, as in Kubernetes.
 using AttributeValue = std::variant<std::monostate, bool, int64_t, std::string_view, Semver>;

@@ -5,7 +5,8 @@
 //       DeviceSelector::Compile(R"(device.attributes["gpu.example.com"].model == "a100")");
 //   absl::StatusOr<bool> matches = selector->Matches(device);
 //
-// Rule:    k8s.io/dynamic-resource-allocation/cel of 1.36 with default feature gates, in cel-go's
+// Rule:    k8s.io/dynamic-resource-allocation/cel of 1.36 and 1.37 with default feature gates, in
+// cel-go's
 //          environment of stored expressions, with the API's cost limit.
 // Unknown: an expression with a part of CEL that this evaluator does not know is kUnimplemented
 //          ("not understood: ..."), never a verdict.  cel/README.md lists these parts.
@@ -17,6 +18,7 @@
 #ifndef EBB_CEL_DEVICE_SELECTOR_H_
 #define EBB_CEL_DEVICE_SELECTOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -29,7 +31,7 @@
 namespace ebb::cel {
 
 // The longest expression that the API accepts (CELSelectorExpressionMaxLength).
-inline constexpr size_t kSelectorBytesMax = 10 * 1024;
+inline constexpr size_t kSelectorBytesMax = size_t{10} * 1024;
 // CELSelectorExpressionMaxCost.
 inline constexpr uint64_t kSelectorCostMax = 1'000'000;
 
@@ -40,7 +42,8 @@ class DeviceSelector {
   // InvalidArgument: Kubernetes refuses the expression (syntax, types, result that is no bool).
   // Unimplemented: not understood; Kubernetes may accept or refuse it.  Messages have no prefix:
   // the caller names the object.
-  static absl::StatusOr<DeviceSelector> Compile(std::string_view expression);
+  static absl::StatusOr<DeviceSelector> Compile(
+      std::string_view expression, SelectorRules rules = SelectorRules::kKubernetes136);
 
   // Whether the device matches.  An error is not "false": it fails the allocation on that node.
   //   InvalidArgument:   the evaluation fails, as in Kubernetes: no such key, types that do not

@@ -647,7 +647,6 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<Expr*> Parse(std::string_view text, Tree& tree) {
-  if (text.size() > 10 * 1024) return Refused("longer than 10 KiB");
   if (FirstInvalidUtf8(text) != text.size()) return NotUnderstood("text that is not UTF-8");
   return Parser(text, tree).Run();
 }

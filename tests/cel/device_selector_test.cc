@@ -212,6 +212,14 @@ TEST_F(DeviceSelectorTest, CountsCostsAsKubernetes) {
   EXPECT_EQ(cost_, 2);
 }
 
+TEST_F(DeviceSelectorTest, AttributesMayBeListsForTheTypesOfKubernetes137) {
+  constexpr std::string_view kExpression =
+      R"(device.attributes["gpu.example.com"].models.exists(m, m == "a100"))";
+  EXPECT_EQ(DeviceSelector::Compile(kExpression).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(DeviceSelector::Compile(kExpression, SelectorRules::kKubernetes137).ok());
+}
+
 TEST_F(DeviceSelectorTest, EndsWhatCostsTooMuch) {
   std::string list = "[0";
   for (int i = 1; i < 120; ++i) list += "," + std::to_string(i);
