@@ -69,7 +69,8 @@ bool TakeType(std::string_view& signature, const Value* value) {
       const bool has_item =
           value != nullptr && value->kind == Kind::kList && !value->list->items.empty();
       // The first item stands for all.
-      return TakeType(signature, has_item ? value->list->items.data() : nullptr) & is(Kind::kList);
+      const bool fits = TakeType(signature, has_item ? value->list->items.data() : nullptr);
+      return fits && is(Kind::kList);
     }
     case 'M':
       TakeType(signature, nullptr);

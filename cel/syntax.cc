@@ -476,7 +476,6 @@ class Parser {
     const Lexeme number = next_;
     Advance();
     std::string_view text = number.text;
-    Value value;
     if (number.token == Token::kDouble) {
       double parsed = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
