@@ -516,7 +516,11 @@ Value Evaluator::ApplyText(const Node& node, const Value* args, size_t count) {
   const auto sought_size = static_cast<int64_t>(CountCharacters(sought));
   int64_t offset = last ? size - 1 : 0;
   if (count == 3) offset = args[2].i;
-  if (sought.empty()) return Value::Int(count == 3 ? offset : last ? size : 0);
+  if (sought.empty()) {
+    if (count == 2) return Value::Int(last ? size : 0);
+    if (rules_ == SelectorRules::kKubernetes136) return Value::Int(offset);
+    return offset < 0 ? range_error() : Value::Int(std::min(offset, size));
+  }
   if (last && count == 2 && text.size() < sought.size()) return Value::Int(-1);
   if (offset < 0) return range_error();
   if (offset >= size) return Value::Int(-1);

@@ -58,8 +58,10 @@ constexpr Type kTimestamp{TypeKind::kTimestamp};
 constexpr Type kDevice{TypeKind::kDevice};
 constexpr Type kDyn{TypeKind::kDyn};
 constexpr Type kAny{TypeKind::kAny};
-constexpr Type kAttributeMap{TypeKind::kMap, &kString, &kAny};
-constexpr Type kAttributeDomains{TypeKind::kMap, &kString, &kAttributeMap};
+constexpr Type kAttributeMap136{TypeKind::kMap, &kString, &kAny};
+constexpr Type kAttributeDomains136{TypeKind::kMap, &kString, &kAttributeMap136};
+constexpr Type kAttributeMap137{TypeKind::kMap, &kString, &kDyn};
+constexpr Type kAttributeDomains137{TypeKind::kMap, &kString, &kAttributeMap137};
 constexpr Type kCapacityMap{TypeKind::kMap, &kString, &kQuantity};
 constexpr Type kCapacityDomains{TypeKind::kMap, &kString, &kCapacityMap};
 
@@ -111,8 +113,9 @@ std::string Name(const Type* type) {
 bool IsSame(const Type* a, const Type* b) {
   if (a == b) return true;
   if (a->kind != b->kind || a->variable != b->variable) return false;
-  if (a->first != nullptr && !IsSame(a->first, b->first)) return false;
-  return a->second == nullptr || IsSame(a->second, b->second);
+  // Types of one kind have the same parts.
+  if (a->first != nullptr && b->first != nullptr && !IsSame(a->first, b->first)) return false;
+  return a->second == nullptr || b->second == nullptr || IsSame(a->second, b->second);
 }
 
 // How deep types may be nested, and how many variables may be in use; else "not understood".
@@ -120,12 +123,18 @@ constexpr size_t kVariablesMax = 2000;
 
 class Checker {
  public:
-  explicit Checker(Tree& tree) : tree_(tree) { scope_.emplace_back("device", &kDevice); }
+  Checker(Tree& tree, SelectorRules rules) : tree_(tree), rules_(rules) {
+    scope_.emplace_back("device", &kDevice);
+  }
 
   absl::Status Run() {
     if (!Visit(tree_.root)) return status_;
     const Type* result = Resolve(tree_.root->type);
-    if (result->kind != TypeKind::kBool && result->kind != TypeKind::kAny) {
+    if (IsVariable(result)) result = &kDyn;
+    // The type of attributes is allowed, too.
+    const TypeKind attribute =
+        rules_ == SelectorRules::kKubernetes136 ? TypeKind::kAny : TypeKind::kDyn;
+    if (result->kind != TypeKind::kBool && result->kind != attribute) {
       return Refused(Concat({"the expression is a ", Name(result), "; a selector must be a bool"}));
     }
     CheckLiterals();
@@ -223,8 +232,9 @@ class Checker {
              other == TypeKind::kDevice;
     }
     if (a->kind != b->kind) return false;
-    return (a->first == nullptr || IsAssignable(a->first, b->first)) &&
-           (a->second == nullptr || IsAssignable(a->second, b->second));
+    // Types of one kind have the same parts.
+    return (a->first == nullptr || b->first == nullptr || IsAssignable(a->first, b->first)) &&
+           (a->second == nullptr || b->second == nullptr || IsAssignable(a->second, b->second));
   }
   // Like the above; changes no variable if it is false.
   bool Assign(const Type* a, const Type* b) {
@@ -372,7 +382,8 @@ class Checker {
         } else if (name == "allowMultipleAllocations") {
           field = &kBool;
         } else if (name == "attributes") {
-          field = &kAttributeDomains;
+          field = rules_ == SelectorRules::kKubernetes136 ? &kAttributeDomains136
+                                                          : &kAttributeDomains137;
         } else if (name == "capacity") {
           field = &kCapacityDomains;
         } else {
@@ -607,6 +618,7 @@ class Checker {
   }
 
   Tree& tree_;
+  SelectorRules rules_;
   absl::Status status_;
   std::deque<Type> types_;
   std::vector<const Type*> bound_;  // By variable.
@@ -618,6 +630,6 @@ class Checker {
 
 }  // namespace
 
-absl::Status Check(Tree& tree) { return Checker(tree).Run(); }
+absl::Status Check(Tree& tree, SelectorRules rules) { return Checker(tree, rules).Run(); }
 
 }  // namespace ebb::cel

@@ -5,13 +5,14 @@
 #define EBB_CEL_CHECKER_H_
 
 #include "absl/status/status.h"
+#include "cel/device.h"
 #include "cel/syntax.h"
 
 namespace ebb::cel {
 
 // Sets the types and overloads of the tree.  Calls of a.b.f() that mean the function "a.b.f" lose
 // their target.  Errors: see DeviceSelector::Compile.
-absl::Status Check(Tree& tree);
+absl::Status Check(Tree& tree, SelectorRules rules);
 
 }  // namespace ebb::cel
 

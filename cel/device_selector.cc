@@ -1,5 +1,6 @@
 #include "cel/device_selector.h"
 
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -11,12 +12,15 @@
 
 namespace ebb::cel {
 
-absl::StatusOr<DeviceSelector> DeviceSelector::Compile(std::string_view expression) {
+absl::StatusOr<DeviceSelector> DeviceSelector::Compile(std::string_view expression,
+                                                       SelectorRules rules) {
+  if (expression.size() > kSelectorBytesMax) return Refused("longer than 10 KiB");
   auto program = std::make_shared<Program>();
+  program->rules = rules;
   absl::StatusOr<Expr*> root = Parse(expression, program->tree);
   if (!root.ok()) return std::move(root).status();
   program->tree.root = *root;
-  if (absl::Status status = Check(program->tree); !status.ok()) return status;
+  if (absl::Status status = Check(program->tree, rules); !status.ok()) return status;
   if (absl::Status status = Plan(*program); !status.ok()) return status;
   return DeviceSelector(std::move(program));
 }
@@ -34,7 +38,7 @@ absl::StatusOr<bool> DeviceSelector::Matches(const DeviceForSelector& device,
       return Refused(Concat({"attribute ", attribute.name, ": unsupported attribute value"}));
     }
   }
-  Evaluator evaluator(device, program_->folds, kSelectorCostMax);
+  Evaluator evaluator(device, *program_, kSelectorCostMax);
   const absl::StatusOr<Value> result = evaluator.Run(*program_->root);
   cost = evaluator.cost();
   if (!result.ok()) return result.status();

@@ -5,7 +5,8 @@
 //       DeviceSelector::Compile(R"(device.attributes["gpu.example.com"].model == "a100")");
 //   absl::StatusOr<bool> matches = selector->Matches(device);
 //
-// Rule:    k8s.io/dynamic-resource-allocation/cel of 1.36 with default feature gates, in cel-go's
+// Rule:    k8s.io/dynamic-resource-allocation/cel of 1.36 and 1.37 with default feature gates, in
+// cel-go's
 //          environment of stored expressions, with the API's cost limit.
 // Unknown: an expression with a part of CEL that this evaluator does not know is kUnimplemented
 //          ("not understood: ..."), never a verdict.  cel/README.md lists these parts.
@@ -17,43 +18,20 @@
 #ifndef EBB_CEL_DEVICE_SELECTOR_H_
 #define EBB_CEL_DEVICE_SELECTOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "cel/values.h"
+#include "cel/device.h"
 
 namespace ebb::cel {
 
-// monostate: Kubernetes cannot use the value (a version that does not parse, a list, no value at
-// all).  A device that has such an attribute fails every selector with an error, as in Kubernetes.
-using AttributeValue = std::variant<std::monostate, bool, int64_t, std::string_view, Semver>;
-
-// Names are "domain/name", or "name" for one of the driver's domain, and are unique.
-struct DeviceAttribute {
-  std::string_view name;
-  AttributeValue value;
-};
-struct DeviceCapacity {
-  std::string_view name;
-  Quantity value;
-};
-
-// A device as selectors see it.  Borrows everything.
-struct DeviceForSelector {
-  std::string_view driver;
-  absl::Span<const DeviceAttribute> attributes = {};
-  absl::Span<const DeviceCapacity> capacity = {};
-  bool allow_multiple_allocations = false;
-};
-
 // The longest expression that the API accepts (CELSelectorExpressionMaxLength).
-inline constexpr size_t kSelectorBytesMax = 10 * 1024;
+inline constexpr size_t kSelectorBytesMax = size_t{10} * 1024;
 // CELSelectorExpressionMaxCost.
 inline constexpr uint64_t kSelectorCostMax = 1'000'000;
 
@@ -64,7 +42,8 @@ class DeviceSelector {
   // InvalidArgument: Kubernetes refuses the expression (syntax, types, result that is no bool).
   // Unimplemented: not understood; Kubernetes may accept or refuse it.  Messages have no prefix:
   // the caller names the object.
-  static absl::StatusOr<DeviceSelector> Compile(std::string_view expression);
+  static absl::StatusOr<DeviceSelector> Compile(
+      std::string_view expression, SelectorRules rules = SelectorRules::kKubernetes136);
 
   // Whether the device matches.  An error is not "false": it fails the allocation on that node.
   //   InvalidArgument:   the evaluation fails, as in Kubernetes: no such key, types that do not

@@ -69,7 +69,8 @@ bool TakeType(std::string_view& signature, const Value* value) {
       const bool has_item =
           value != nullptr && value->kind == Kind::kList && !value->list->items.empty();
       // The first item stands for all.
-      return TakeType(signature, has_item ? value->list->items.data() : nullptr) & is(Kind::kList);
+      const bool fits = TakeType(signature, has_item ? value->list->items.data() : nullptr);
+      return fits && is(Kind::kList);
     }
     case 'M':
       TakeType(signature, nullptr);
@@ -389,6 +390,7 @@ Value Evaluator::Resolve(const Attribute& attribute) {
 
 // What becomes of a value when Go unwraps and wraps it again.
 Value Evaluator::Native(const Value& value) {
+  if (rules_ == SelectorRules::kKubernetes137) return value;  // It wraps what it has.
   switch (value.kind) {
     case Kind::kQuantity:
     case Kind::kSemver:
@@ -629,6 +631,8 @@ uint64_t Evaluator::CostOf(const Node& node, const Value* args, size_t count, co
       return 0;
     case Cost::kFirst:
       return Tenth(size(args[0]));
+    case Cost::kSecond:
+      return Tenth(size(args[1]));
     case Cost::kFirstTwice:
       return Fifth(size(args[0]));
     case Cost::kResultTwice:

@@ -52,13 +52,14 @@ constexpr Overload kOverloads[] = {
     {"_/_", "uu:u", F::kDivide},
     {"_%_", "ii:i", F::kModulo},
     {"_%_", "uu:u", F::kModulo},
-#define EBB_ORDER(name, function)                                                   \
-  {name, "bb:b", function}, {name, "ii:b", function}, {name, "id:b", function},     \
-      {name, "iu:b", function}, {name, "uu:b", function}, {name, "ud:b", function}, \
-      {name, "ui:b", function}, {name, "dd:b", function}, {name, "di:b", function}, \
-      {name, "du:b", function}, {                                                   \
-    name, "ss:b", function, C::kSmaller                                             \
-  }
+// clang-format off
+#define EBB_ORDER(name, function)                                                       \
+  {name, "bb:b", function}, {name, "ii:b", function}, {name, "id:b", function},         \
+  {name, "iu:b", function}, {name, "uu:b", function}, {name, "ud:b", function},         \
+  {name, "ui:b", function}, {name, "dd:b", function}, {name, "di:b", function},         \
+  {name, "du:b", function}, {name, "ss:b", function, C::kSmaller},                      \
+  {name, "yy:b", function}, {name, "TT:b", function}, {name, "DD:b", function}
+    // clang-format on
     EBB_ORDER("_<_", F::kLess),
     EBB_ORDER("_<=_", F::kLessEquals),
     EBB_ORDER("_>_", F::kGreater),

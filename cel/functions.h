@@ -97,6 +97,7 @@ enum class Cost : uint8_t {
   kOne,
   kNone,
   kFirst,        // A tenth of the first argument's size, rounded up.
+  kSecond,       // A tenth of the second argument's size.
   kFirstTwice,   // A fifth.
   kResultTwice,  // A fifth of the result's size.
   kTraversal,    // A tenth of each string in the first argument, rounded down, one for other items.

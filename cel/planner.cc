@@ -170,6 +170,7 @@ class Planner {
     if (node.cost == Cost::kOne && expr->overload != nullptr) {
       node.cost = expr->overload->overload_cost;
     }
+    if (program_.rules == SelectorRules::kKubernetes137) SetCost137(node);
     if (function == Function::kAnd || function == Function::kOr) node.cost = Cost::kNone;
     if (function == Function::kMatches) return PlanMatches(std::move(node), expr);
     if (function == Function::kIn && node.cost == Cost::kSecondSize && IsConstant(node.args[1]) &&
@@ -180,10 +181,21 @@ class Planner {
     return New(std::move(node));
   }
 
+  static void SetCost137(Node& node) {
+    if (node.overload == nullptr) return;
+    if (node.function == Function::kStartsWith || node.function == Function::kEndsWith) {
+      node.cost = Cost::kSecond;
+    } else if (node.function == Function::kMatches) {
+      node.cost = Cost::kRegex;
+    } else if (node.function == Function::kIncludes) {
+      node.cost = Cost::kTraversal;
+    }
+  }
+
   // The value of a node without variables.
   Node* Fold(const Node& node) {
     const DeviceForSelector none;
-    Evaluator evaluator(none, 0, UINT64_MAX);
+    Evaluator evaluator(none, program_, UINT64_MAX);
     absl::StatusOr<Value> value = evaluator.Run(node);
     if (!value.ok()) {
       Fail(std::move(value).status());
@@ -269,9 +281,8 @@ class Planner {
 
   Node* ConstantMap(const Node& node) {
     const DeviceForSelector none;
-    // In an arena of the program, since the map must live as long.
-    auto evaluator = std::make_unique<Evaluator>(none, 0, UINT64_MAX);
-    absl::StatusOr<Value> value = evaluator->Run(node);
+    Evaluator evaluator(none, program_, UINT64_MAX);
+    absl::StatusOr<Value> value = evaluator.Run(node);
     if (!value.ok() || value->is_error()) {
       Fail(value.ok() ? Refused(value->text) : std::move(value).status());
       return Constant(Value());

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cel/device_selector.h"
+#include "cel/device.h"
 #include "cel/functions.h"
 #include "cel/syntax.h"
 #include "cel/value.h"
@@ -86,6 +86,7 @@ struct Program {
   std::deque<Attribute> attributes;
   const Node* root = nullptr;
   uint32_t folds = 0;
+  SelectorRules rules = SelectorRules::kKubernetes136;
 };
 
 // Makes a program of a tree that was checked.  `program` has the tree.
@@ -94,8 +95,8 @@ absl::Status Plan(Program& program);
 // Evaluates the program, or one node of it that has no variables.
 class Evaluator {
  public:
-  Evaluator(const DeviceForSelector& device, uint32_t folds, uint64_t cost_max)
-      : device_(device), frames_(folds), cost_max_(cost_max) {}
+  Evaluator(const DeviceForSelector& device, const Program& program, uint64_t cost_max)
+      : device_(device), rules_(program.rules), frames_(program.folds), cost_max_(cost_max) {}
 
   // Errors: see DeviceSelector::Matches.
   absl::StatusOr<Value> Run(const Node& root);
@@ -167,6 +168,7 @@ class Evaluator {
   void Work(size_t steps = 1);
 
   const DeviceForSelector& device_;
+  SelectorRules rules_;
   std::vector<Frame> frames_;
   Arena arena_;
   uint64_t cost_ = 0;

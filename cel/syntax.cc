@@ -476,7 +476,6 @@ class Parser {
     const Lexeme number = next_;
     Advance();
     std::string_view text = number.text;
-    Value value;
     if (number.token == Token::kDouble) {
       double parsed = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
@@ -525,6 +524,7 @@ class Parser {
 
   Expr* ParseList() {
     Expr list{.kind = Expr::Kind::kList};
+    if (Take(",")) return Expect("]") ? New(std::move(list)) : nullptr;  // "[,]" is [].
     while (!At("]")) {
       list.is_optional.push_back(Take("?"));
       list.args.push_back(ParseExpr());
@@ -536,6 +536,7 @@ class Parser {
 
   Expr* ParseMap() {
     Expr map{.kind = Expr::Kind::kMap};
+    if (Take(",")) return Expect("}") ? New(std::move(map)) : nullptr;  // "{,}" is {}.
     while (!At("}")) {
       map.is_optional.push_back(Take("?"));
       map.args.push_back(ParseExpr());
@@ -645,7 +646,6 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<Expr*> Parse(std::string_view text, Tree& tree) {
-  if (text.size() > 10 * 1024) return Refused("longer than 10 KiB");
   if (FirstInvalidUtf8(text) != text.size()) return NotUnderstood("text that is not UTF-8");
   return Parser(text, tree).Run();
 }

@@ -124,7 +124,7 @@ absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
     return Refused(
         Concat({"\"", absl::CHexEscape(Absl(given.substr(0, 40))), "\" is not a quantity"}));
   };
-  const absl::Status too_large = NotUnderstood("a quantity beyond 10^28 or very fine");
+  const auto too_large = [] { return NotUnderstood("a quantity beyond 10^28 or very fine"); };
   if (text.empty()) return not_a_quantity();
   const bool negative = text[0] == '-';
   if (negative || text[0] == '+') text.remove_prefix(1);
@@ -142,7 +142,7 @@ absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   const std::optional<Suffix> suffix = ParseSuffix(text);
   if (!suffix) return not_a_quantity();
   if (whole.size() + fraction.size() > 60 || suffix->exponent > 100 || suffix->exponent < -100) {
-    return too_large;
+    return too_large();
   }
 
   Quantity result;
@@ -161,7 +161,7 @@ absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   int128 number = 0;
   for (const std::string_view part : {whole, fraction}) {
     for (const char c : part) {
-      if (number > PowerOf10(kNanoDigitsMax - 1)) return too_large;
+      if (number > PowerOf10(kNanoDigitsMax - 1)) return too_large();
       number = number * 10 + (c - '0');
     }
   }
@@ -170,7 +170,7 @@ absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
       for (int64_t i = 0; i < suffix->exponent; ++i) number *= 2;
     }
     const std::optional<int128> nanos = Shifted(number, scale - kNanoScale);
-    if (!nanos || (number == 0 && scale > 100)) return too_large;
+    if (!nanos || (number == 0 && scale > 100)) return too_large();
     if (number <= std::numeric_limits<int64_t>::max()) {
       result.nanos_ = negative ? -*nanos : *nanos;
       result.value_ = static_cast<int64_t>(negative ? -number : number);
@@ -183,14 +183,14 @@ absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   result.decimal_ = true;
   if (suffix->binary) {
     for (int64_t i = 0; i < suffix->exponent; ++i) {
-      if (number > PowerOf10(kNanoDigitsMax - 1)) return too_large;
+      if (number > PowerOf10(kNanoDigitsMax - 1)) return too_large();
       number *= 2;
     }
   }
   int128 nanos;
   if (scale >= kNanoScale) {
     const std::optional<int128> shifted = Shifted(number, scale - kNanoScale);
-    if (!shifted) return too_large;
+    if (!shifted) return too_large();
     nanos = *shifted;
   } else {
     const int64_t finer = kNanoScale - scale;
@@ -199,7 +199,7 @@ absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   }
   result.scale_ = kNanoScale;
   if (number == 0) {
-    if (scale < -100 || scale > 100) return too_large;
+    if (scale < -100 || scale > 100) return too_large();
     result.scale_ = static_cast<int8_t>(scale);
   }
   const int128 limit = int128(std::numeric_limits<int64_t>::max()) * 1'000'000'000;

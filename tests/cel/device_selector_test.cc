@@ -146,6 +146,18 @@ TEST_F(DeviceSelectorTest, ReadsOptionalFields) {
   ExpectTrue("[?optional.none(), 1] == [1]");
 }
 
+TEST_F(DeviceSelectorTest, AnErrorInAnOptionalIsNotUnderstoodAsAnElement) {
+  // Kubernetes cannot wrap the version a second time, and puts that error into the map.
+  ExpectNotUnderstood(
+      R"({?"x": device.?attributes["gpu.example.com"].?driverVersion.optMap(v, v)}.exists(v, (v + v) in [1, 1].map(w, "a")))");
+  ExpectNotUnderstood(
+      R"({?"x": device.attributes["gpu.example.com"].?driverVersion.optMap(v, v)}.size() == 1)");
+}
+
+TEST_F(DeviceSelectorTest, NullMayBeATimeForTheTypes) {
+  ExpectFails(R"(device.attributes["gpu.example.com"].index < null)", "no function");
+}
+
 TEST_F(DeviceSelectorTest, ComparesNumbersOfAllKinds) {
   ExpectTrue("1 < 1.5 && 2u > 1 && 3 >= 3u && 1.0 <= 1u");
   ExpectTrue("dyn(1) == 1.0 && 1 in [1, 2]");
@@ -198,6 +210,14 @@ TEST_F(DeviceSelectorTest, CountsCostsAsKubernetes) {
   EXPECT_EQ(cost_, 5);  // One variable, three fields and an equality.
   Ask(R"(device.driver in ["a", "gpu.example.com"])");
   EXPECT_EQ(cost_, 2);
+}
+
+TEST_F(DeviceSelectorTest, AttributesMayBeListsForTheTypesOfKubernetes137) {
+  constexpr std::string_view kExpression =
+      R"(device.attributes["gpu.example.com"].models.exists(m, m == "a100"))";
+  EXPECT_EQ(DeviceSelector::Compile(kExpression).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(DeviceSelector::Compile(kExpression, SelectorRules::kKubernetes137).ok());
 }
 
 TEST_F(DeviceSelectorTest, EndsWhatCostsTooMuch) {

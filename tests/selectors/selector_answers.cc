@@ -1,7 +1,8 @@
 // Answers for go/oracle/selectors, which compares device selectors with Kubernetes'.
 //
 // One JSON object a line on standard input, one line of answer for each:
-//   {"devices": [{"driver": "d", "shared": false, "attributes": [{"name": "d/n", "int": 1}],
+//   {"version": "1.36", "devices": [{"driver": "d", "shared": false, "attributes": [{"name": "d/n",
+//   "int": 1}],
 //                 "capacity": [{"name": "d/n", "value": "1Gi"}]}], "expressions": ["true"]}
 //   {"answers": [{"compiled": "ok", "results": [{"result": "true", "cost": 0, "why": ""}]}]}
 // An attribute has one of bool, int, string and version.  Results: true, false, error, cost and
@@ -68,8 +69,8 @@ std::string Describe(const absl::Status& status, const char* otherwise) {
   }
 }
 
-json Answer(const std::string& expression, const std::deque<Device>& devices) {
-  const absl::StatusOr<DeviceSelector> selector = DeviceSelector::Compile(expression);
+json Answer(const std::string& expression, const std::deque<Device>& devices, SelectorRules rules) {
+  const absl::StatusOr<DeviceSelector> selector = DeviceSelector::Compile(expression, rules);
   if (!selector.ok()) {
     return {{"compiled", Describe(selector.status(), "refused")},
             {"why", std::string(selector.status().message())},
@@ -103,10 +104,12 @@ int main() {
   while (std::getline(std::cin, line)) {
     const json request = json::parse(line);
     std::deque<Device> devices;
+    const auto rules = request["version"] == "1.37" ? ebb::cel::SelectorRules::kKubernetes137
+                                                    : ebb::cel::SelectorRules::kKubernetes136;
     for (const json& device : request["devices"]) ebb::cel::Read(device, devices.emplace_back());
     json answers = json::array();
     for (const json& expression : request["expressions"]) {
-      answers.push_back(ebb::cel::Answer(expression.get<std::string>(), devices));
+      answers.push_back(ebb::cel::Answer(expression.get<std::string>(), devices, rules));
     }
     std::cout << json{{"answers", std::move(answers)}}.dump(-1, ' ', false,
                                                             json::error_handler_t::replace)

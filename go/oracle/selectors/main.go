@@ -24,6 +24,9 @@ import (
 	"k8s.io/dynamic-resource-allocation/cel"
 )
 
+// features are those that are on by default.
+var features = cel.Features{EnableConsumableCapacity: true}
+
 type result struct {
 	Result string `json:"result"`
 	Cost   uint64 `json:"cost"`
@@ -133,7 +136,7 @@ func start(path string) (*answers, error) {
 }
 
 func (a *answers) ask(devices []*device, expressions []string) ([]answer, error) {
-	line, err := json.Marshal(map[string]any{"devices": devices, "expressions": expressions})
+	line, err := json.Marshal(map[string]any{"version": kubernetesVersion, "devices": devices, "expressions": expressions})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,5 @@
+//go:build kubernetes137
+
+package main
+
+const kubernetesVersion = "1.37"
