@@ -341,6 +341,12 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   PrintPlan(*reply, format, print, out);
   out.flush();
   if (command.stats) {
+    std::optional<PlanStats::Certificates> certificates;
+    if (reply->has_stable()) {
+      certificates = {.held = reply->stable().certificates_held(),
+                      .checked = reply->stable().certificates_checked(),
+                      .not_covered = reply->stable().certificates_not_covered()};
+    }
     PrintStats({.bytes = asker.sent.stats.bytes,
                 .import_s = asker.sent.seconds,
                 .pass_s = reply->pass_seconds(),
@@ -348,7 +354,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
                 .nodes = reply->nodes(),
                 .pods = reply->pods(),
                 .removed = reply->removes(),
-                .passes = reply->passes()},
+                .passes = reply->passes(),
+                .certificates = std::move(certificates)},
                err);
   }
   return GateOf(command.fail_if, *reply, command.ExitCode(reply->removes() > 0), err);

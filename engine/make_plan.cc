@@ -270,6 +270,18 @@ PassInput LastPassInput(const PlanRequest& request, const PlanResult& made) {
 
 namespace {
 
+// How many candidates stand: those that the request tries first and that are not destinations.
+size_t Standing(const PlanRequest& request, std::span<const NodeId> candidates) {
+  const NodeSet* const destinations = request.pass.destinations;
+  if (request.first.empty() || request.passes == nullptr || destinations == nullptr) return 0;
+  NodeSet first(destinations->range());
+  for (const NodeId node : request.first) first.Insert(node);
+  const auto end = std::ranges::find_if(candidates, [&](NodeId node) {
+    return !first.Contains(node) || destinations->Contains(node);
+  });
+  return static_cast<size_t>(end - candidates.begin());
+}
+
 // MakePlan for a request that accounts for nodes in deletion.
 absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                             const PlanRequest& request) {
@@ -295,6 +307,7 @@ absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const Nod
   while (true) {
     input = LastPassInput(request, made);
     input.deadline = request.pass.deadline;
+    input.standing = Standing(request, made.candidates);
     std::optional<Planner> fresh;
     Planner& planner = request.passes != nullptr ? *request.passes : fresh.emplace(request.planner);
     planner.Suggest(snapshot, request.suggestions);

@@ -1,6 +1,7 @@
 #include "engine/stable_planner.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -63,7 +64,16 @@ PassInput QuestionOf(const PlanRequest& request) {
   return question;
 }
 
-bool IsDue(uint32_t every, uint64_t plan) { return every != 0 && plan % every == 0; }
+// `offset`: a plan for which one check is due is not one for which the other is, unless both are
+// due for each plan.
+bool IsDue(uint32_t every, uint64_t plan, uint32_t offset = 0) {
+  return every != 0 && plan % every == offset;
+}
+
+bool HaveSameMoves(const std::vector<Move>& one, const std::vector<Move>& other) {
+  return one.size() == other.size() &&
+         (one.empty() || std::memcmp(one.data(), other.data(), one.size() * sizeof(Move)) == 0);
+}
 
 }  // namespace
 
@@ -203,7 +213,8 @@ absl::StatusOr<StablePlan> StablePlanner::MakeBeside(ClusterSnapshot& snapshot,
     if (absl::Status s = TryGreedy(snapshot, groups, request, *made, plan); !s.ok()) return s;
   }
   if (!plan.destinations) asked.pass.destinations = request.pass.destinations;
-  const bool whole = request.verify || IsDue(options_.verify_every, plans_);
+  const bool whole =
+      request.verify || IsDue(options_.verify_every, plans_, options_.verify_every / 2);
   if (absl::Status s = VerifyMade(snapshot, groups, asked, whole, *made, plan); !s.ok()) return s;
   Note(snapshot, request, *made, plan);
   plan.made = std::make_shared<const PlanResult>(*std::move(made));
@@ -259,25 +270,76 @@ absl::Status StablePlanner::TryGreedy(ClusterSnapshot& snapshot, const NodeGroup
   return absl::OkStatus();
 }
 
+// Tells for the removals of a plan whether the last plan has the same ones, so that their hashes
+// are those of the last plan.
+class StablePlanner::Unchanged {
+ public:
+  Unchanged(const StablePlanner& planner, const ClusterSnapshot& snapshot, const Plan& plan)
+      : last_(planner.answer_ ? &planner.answer_->made->plan : nullptr) {
+    const Catalog& catalog = snapshot.catalog();
+    const PodChangeLog& log = catalog.pod_changes();
+    if (last_ == nullptr || catalog.lineage() != planner.lineage_ ||
+        log.forgotten > planner.pods_seen_ || log.end() < planner.pods_seen_) {
+      last_ = nullptr;
+      return;
+    }
+    logged_.resize(catalog.pods());
+    for (uint64_t c = planner.pods_seen_ - log.forgotten; c < log.changes.size(); ++c) {
+      logged_[Index(log.changes[c].id)] = true;
+    }
+    removed_ = NodeSet(catalog.nodes());
+    for (const Plan* const each : {last_, &plan}) {
+      for (const RemovableNode& removal : each->remove) removed_.Insert(removal.node);
+    }
+  }
+
+  // Whether the last plan's removal `index` has the same pods, and they end on the same nodes.
+  [[nodiscard]] bool IsSame(size_t index, const RemovableNode& removal) const {
+    if (last_ == nullptr || index >= last_->remove.size() ||
+        last_->remove[index].node != removal.node ||
+        !HaveSameMoves(last_->remove[index].moves, removal.moves)) {
+      return false;
+    }
+    // The id of a pod that went may be another pod's.  A pod that comes to a removed node moves on.
+    return std::ranges::none_of(removal.moves, [&](const Move& move) {
+      return logged_[Index(move.pod)] || removed_.Contains(move.to);
+    });
+  }
+
+ private:
+  const Plan* last_;          // Null: the ids of the last plan may stand for other objects.
+  std::vector<bool> logged_;  // By PodId: the pod came or went since the last plan.
+  NodeSet removed_;           // By the last plan or by this one.
+};
+
 void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& request,
                          const PlanResult& made, StablePlan& plan) {
   const Catalog& catalog = snapshot.catalog();
   const bool is_continued =
       plan.origin == StableOrigin::kKept || plan.origin == StableOrigin::kGreedy;
-  absl::flat_hash_map<TextId, uint64_t> before;  // By name of a removed node: its places.
+  // By name of a removed node: its place in last_.  kFound: this plan removes it too.
+  constexpr uint32_t kFound = ~uint32_t{0};
+  absl::flat_hash_map<TextId, uint32_t> before;
   if (is_continued) {
-    for (const Removal& removal : last_) before.emplace(removal.node, removal.places);
+    before.reserve(last_.size());
+    for (uint32_t i = 0; i < last_.size(); ++i) before.emplace(last_[i].node, i);
   }
+  const Unchanged unchanged(*this, snapshot, made.plan);
   std::vector<Removal> removals;
   removals.reserve(made.plan.remove.size());
   for (const RemovableNode& removal : made.plan.remove) {
     const NodeInfo& node = catalog.node(removal.node);
-    removals.push_back({node.name, node.uid, HashOfPlaces(snapshot, *passes_, removal)});
     const auto it = before.find(node.name);
-    if (it != before.end()) {
+    const bool was_there = it != before.end() && it->second != kFound;
+    if (was_there && unchanged.IsSame(it->second, removal)) {
+      removals.push_back({node.name, node.uid, last_[it->second].places});
+    } else {
+      removals.push_back({node.name, node.uid, HashOfPlaces(snapshot, *passes_, removal)});
+    }
+    if (was_there) {
       ++plan.kept;
-      if (it->second == removals.back().places) ++plan.unchanged;
-      before.erase(it);
+      if (last_[it->second].places == removals.back().places) ++plan.unchanged;
+      it->second = kFound;
     } else if (is_continued) {
       plan.changes.push_back(kept_.Came(catalog, removal.node));
     }
@@ -289,7 +351,8 @@ void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& req
   NodeSet skipped(catalog.nodes());
   for (const NodeId node : made.plan.skipped) skipped.Insert(node);
   for (const Removal& removal : last_) {
-    if (!before.contains(removal.node)) continue;
+    const auto it = before.find(removal.node);
+    if (it == before.end() || it->second == kFound) continue;
     NodeId node = catalog.FindNode(removal.node);
     if (node != kNoNode && !snapshot.Contains(node)) node = kNoNode;
     // If the plan did not reach the node, the next plan tries it at its old place.
@@ -297,6 +360,8 @@ void StablePlanner::Note(const ClusterSnapshot& snapshot, const PlanRequest& req
     plan.changes.push_back(kept_.Left(*symbols_, removal.node, node));
   }
   last_ = std::move(removals);
+  lineage_ = catalog.lineage();
+  pods_seen_ = catalog.pod_changes().end();
   now_s_ = request.pass.now_s;
   asked_ = AskedOf(request);
 }

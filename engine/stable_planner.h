@@ -124,6 +124,7 @@ class StablePlanner {
     TextId uid;
     uint64_t places;  // A hash of its pods and their destinations, by name.
   };
+  class Unchanged;
   // What makes two requests comparable.
   struct Asked {
     PlannerOptions planner;
@@ -164,6 +165,9 @@ class StablePlanner {
   std::optional<Asked> asked_;       // Absent: no plan was made yet.
   int64_t now_s_ = 0;
   std::vector<Removal> last_;
+  // Of last_: the catalog, and the end of its log of pods.
+  uint64_t lineage_ = 0;
+  uint64_t pods_seen_ = 0;
   KeptReasons kept_;  // Why the last plan kept its nodes.
   // The last answer, and the question that it answers; the question's plan is empty.
   std::optional<SettledPass> question_;

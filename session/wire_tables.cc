@@ -377,6 +377,11 @@ void PutStable(const Catalog& catalog, const StablePlan& stable, wire::StableFig
   to.set_unchanged(stable.unchanged);
   if (stable.greedy_removes) to.set_greedy_removes(*stable.greedy_removes);
   to.set_verified(stable.verified);
+  to.set_certificates_held(stable.held);
+  to.set_certificates_checked(stable.checked);
+  if (stable.not_covered) {
+    to.set_certificates_not_covered(std::string(ToString(*stable.not_covered)));
+  }
   for (const PlanChange& change : stable.changes) {
     wire::StableChange& each = *to.add_changes();
     each.set_node(change.name);

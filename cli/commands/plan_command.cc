@@ -251,11 +251,11 @@ void PrintStats(const PlanStats& stats, std::ostream& err) {
                                  {"removed", stats.removed},
                                  {"passes", stats.passes},
                                  {"peak_rss_bytes", PeakRssBytes()}};
-  if (stats.stable != nullptr && stats.stable->not_covered) {
-    json["certificates_not_covered"] = ToString(*stats.stable->not_covered);
-  } else if (stats.stable != nullptr) {
-    json["certificates_held"] = stats.stable->held;
-    json["certificates_checked"] = stats.stable->checked;
+  if (stats.certificates && !stats.certificates->not_covered.empty()) {
+    json["certificates_not_covered"] = stats.certificates->not_covered;
+  } else if (stats.certificates) {
+    json["certificates_held"] = stats.certificates->held;
+    json["certificates_checked"] = stats.certificates->checked;
   }
   for (const TimedRebuild& each : stats.rebuilds) {
     nlohmann::ordered_json rebuild = {{"cause", ToString(each.rebuilt)}, {"s", each.seconds}};
@@ -268,6 +268,14 @@ void PrintStats(const PlanStats& stats, std::ostream& err) {
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err,
                 std::span<const TimedRebuild> rebuilds) {
   const PlanContext& context = report.context;
+  std::optional<PlanStats::Certificates> certificates;
+  if (const StablePlan* const stable = context.stable; stable != nullptr) {
+    certificates = {.held = stable->held,
+                    .checked = stable->checked,
+                    .not_covered = stable->not_covered
+                                       ? std::string(ToString(*stable->not_covered))
+                                       : ""};
+  }
   PrintStats({.bytes = context.cluster->counts.input.bytes,
               .import_s = import_s,
               .pass_s = context.pass_s,
@@ -277,7 +285,7 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err,
               .removed = report.remove.size(),
               .passes = context.made->passes,
               .rebuilds = rebuilds,
-              .stable = context.stable},
+              .certificates = std::move(certificates)},
              err);
 }
 

@@ -175,7 +175,13 @@ struct PlanStats {
   uint64_t removed = 0;
   uint64_t passes = 0;
   std::span<const TimedRebuild> rebuilds = {};  // Of a live cluster.
-  const StablePlan* stable = nullptr;           // Null: not a stable plan, or a daemon's.
+  // Of a stable plan.
+  struct Certificates {
+    uint64_t held = 0;
+    uint64_t checked = 0;
+    std::string not_covered;  // "": they cover the plan.
+  };
+  std::optional<Certificates> certificates = std::nullopt;
 };
 void PrintStats(const PlanStats& stats, std::ostream& err);
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err,

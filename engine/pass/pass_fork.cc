@@ -123,6 +123,16 @@ std::span<const PodId> PassFork::PodsOn(NodeId node) {
   return pods;
 }
 
+void PassFork::GiveRoom(std::span<const Move> moves) {
+  EBB_CHECK(!in_attempt_);
+  if (moves.empty()) return;
+  for (const Move& move : moves) {
+    scan_.BeginRun(snapshot_.catalog().shape_id(move.pod));
+    scan_.TakeBack(move.to);
+  }
+  scan_.OnRoomGiven();
+}
+
 void PassFork::ListGhostPods(NodeId node) {
   if (!is_counted_) return;
   std::vector<PassForkMemory::GhostPod>& pods = memory_.ghost_pods_;

@@ -139,6 +139,23 @@ class PassFork {
     }
     moves_.push_back({pod, node});
   }
+  // Takes the room that the pod needs on the node, and nothing else, outside of attempts: the pod
+  // may still be on its node, and is no guest of the other node until NoteGuest.  The end of the
+  // pass fork gives the room back.
+  // REQUIRES: no attempt is open; BeginRun was called with the pod's shape, scan().NeedsOnlyRoom is
+  // true of it, and Fits has just accepted the node.
+  void TakeRoom(NodeId node) {
+    EBB_DCHECK(!in_attempt_);
+    had_attempt_ = true;
+    scan_.TakeRoom(node);
+  }
+  // Gives room back that TakeRoom took for these pods.  REQUIRES: no attempt is open.
+  void GiveRoom(std::span<const Move> moves);
+  // The pod is a guest of the node from now on.  REQUIRES: no attempt is open.
+  void NoteGuest(PodId pod, NodeId node) {
+    EBB_DCHECK(!in_attempt_);
+    guests_.Add(pod, node);
+  }
   // Finds nodes for `pods`, which are pods of BeginRun's shape, one after the other, and puts them
   // there, as long as that takes no search beyond the word in which the last FindNode ended.
   // Returns the number of pods that were put; FindNode goes on with the next one.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,7 +29,9 @@
 //
 //   PackPending      pending pods take the room that they will need
 //   FindEligible     which candidates may be removed at all; asked before any node is removed
-//   TryInOrder       for each of these: GetPodsToMove, then a RemovalAttempt in which Placement
+//   TryStanding      candidates that the caller expects to go (PassInput::standing)
+//   TryInOrder       for each of the others: GetPodsToMove, then a RemovalAttempt in which
+//   Placement
 //                    looks for nodes; all pods placed: Remove, else Keep
 //
 // PassRun changes the snapshot only through its PassFork (pass_fork.h), which restores it when
@@ -52,6 +56,16 @@
 // pass would have done.  A pass with a deadline never settles, because the deadline may cut the
 // next pass at another candidate.  A pass that stopped because pending pods found no room does not
 // settle either.
+//
+// Standing candidates.  Most of a pass that repeats another one is spent on placing pods where they
+// were placed before.  If a pod needs only room (PodScan::NeedsOnlyRoom), no filter looks for it,
+// so its room can be taken before its node is tried, without an attempt.  TryStanding does that for
+// all pods that have a hint, and then removes the nodes in order, with an attempt for the other
+// pods. Less is free meanwhile than if the nodes went one after the other, so what fits then fits
+// too.  If the attempt fails, the room is given back.  Such a pod becomes a guest of its new node
+// only if that node is tried later (NoteGuests).  Many nodes that are tried later cannot go,
+// because one of their own pods finds no room anywhere.  IsKeptByOwnPods answers that without an
+// attempt.
 //
 // Cost: nearly linear in the pods that move.  The pods of a node lie anywhere in the catalog, so a
 // pass would often wait for memory.  Therefore Prefetch loads what the next node needs while the
@@ -171,7 +185,9 @@ class PassRun {
     if (PackPending()) {
       headroom_.emplace(snapshot_, groups_, options_.headroom, input_.in_deletion);
       const std::vector<NodeId> eligible = FindEligible();
-      TryInOrder(eligible);
+      const size_t stand = MayStand() ? eligible_standing_ : 0;
+      TryStanding(std::span(eligible).first(stand));
+      TryInOrder(std::span(eligible).subspan(stand));
     } else {
       plan_.termination = Termination::kNoRoomForPending;
     }
@@ -185,6 +201,21 @@ class PassRun {
   }
 
  private:
+  // A standing candidate that the rules let go.
+  struct Standing {
+    NodeId node;
+    size_t moved = 0;  // In taken_: the pods that go to the node of their hint.
+    size_t moved_end = 0;
+    size_t rest = 0;  // In rest_: the other pods that must be moved.
+    size_t rest_end = 0;
+    std::vector<PodId> daemonset;
+    std::vector<PodId> on_completion;
+    bool has_budgets = false;  // A budget matches some pod.
+    [[nodiscard]] size_t Moved() const { return moved_end - moved; }
+    [[nodiscard]] size_t Rest() const { return rest_end - rest; }
+  };
+  enum ShapeFact : uint8_t { kKnownShape = 1, kOnlyRoom = 2, kHasBudgets = 4 };
+
   // Places pending pods, which take the room that they will need before any node is removed.  They
   // may use every node that takes part and is not in deletion, not only the destinations.  Returns
   // false if a pod that must fit does not fit.
@@ -220,7 +251,8 @@ class PassRun {
     eligible.reserve(input_.candidates.size());
     plan_.remove.reserve(input_.candidates.size());
     plan_.keep.reserve(input_.candidates.size());
-    for (const NodeId node : input_.candidates) {
+    for (size_t c = 0; c < input_.candidates.size(); ++c) {
+      const NodeId node = input_.candidates[c];
       const PassMemory::Unremovable* const before = memory_.RecentlyUnremovable(catalog_, node);
       recently_unremovable_.push_back(before != nullptr);
       const Eligibility verdict =
@@ -236,6 +268,7 @@ class PassRun {
                               .pdb = {}});
       } else if (verdict.reason == UnremovableReason::kNoReason) {
         eligible.push_back(node);
+        if (c < input_.standing) ++eligible_standing_;
       } else {
         UnremovableNode& kept = plan_.keep.emplace_back();
         kept.node = node;
@@ -249,7 +282,149 @@ class PassRun {
     return eligible;
   }
 
-  void TryInOrder(const std::vector<NodeId>& eligible) {
+  // Whether all candidates are judged, without limits that depend on how many were judged before.
+  [[nodiscard]] bool MayStand() const {
+    return input_.deadline == nullptr && input_.max_workload_share == 1 &&
+           input_.pod_order == PodOrder::kByPriority &&
+           input_.unneeded_limit == std::numeric_limits<size_t>::max();
+  }
+
+  void TryStanding(std::span<const NodeId> nodes) {
+    if (nodes.empty()) return;
+    facts_.assign(catalog_.pod_shapes(), 0);
+    asked_by_.assign(catalog_.pod_shapes(), kNoNode);
+    standing_.reserve(nodes.size());
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (n + 1 < nodes.size()) Prefetch(nodes[n + 1]);
+      TakeRoomFor(nodes[n]);
+    }
+    for (const Standing& standing : standing_) RemoveStanding(standing);
+    guests_are_noted_ = false;
+    judged_ += nodes.size();
+  }
+
+  // What a pass reads of a shape for standing candidates.
+  uint8_t FactsOf(PodShapeId shape) {
+    uint8_t& facts = facts_[Index(shape)];
+    if (facts == 0) {
+      facts = kKnownShape;
+      if (fork_.scan().NeedsOnlyRoom(shape)) facts |= kOnlyRoom;
+      if (!catalog_.shape(shape).budgets.empty()) facts |= kHasBudgets;
+    }
+    return facts;
+  }
+
+  // Takes the room for the node's pods that go to the node of their hint.
+  void TakeRoomFor(NodeId node) {
+    EBB_DCHECK(!destinations_.Contains(node));
+    rules_.GetPodsToMove(snapshot_.PodsOn(node), pods_, groups_.ManagerOf(node));
+    if (pods_.blocked()) return KeepBlocked(node);
+    Standing standing{.node = node,
+                      .moved = taken_.size(),
+                      .rest = rest_.size(),
+                      .daemonset = pods_.daemonset,
+                      .on_completion = pods_.on_completion};
+    for (const PodId pod : pods_.move) {
+      const PodShapeId shape = catalog_.shape_id(pod);
+      const uint8_t facts = FactsOf(shape);
+      standing.has_budgets |= (facts & kHasBudgets) != 0;
+      if ((facts & kOnlyRoom) == 0 || !TakeRoomByHint(pod, shape)) rest_.push_back(pod);
+    }
+    standing.moved_end = taken_.size();
+    standing.rest_end = rest_.size();
+    standing_.push_back(std::move(standing));
+  }
+
+  bool TakeRoomByHint(PodId pod, PodShapeId shape) {
+    const NodeId to = memory_.hints.Get(pod);
+    if (to == kNoNode || !fork_.scan().IsOpen(to)) return false;
+    fork_.BeginRun(shape);
+    if (!fork_.scan().Fits(to)) return false;
+    fork_.TakeRoom(to);
+    memory_.hints.Set(pod, to);
+    taken_.push_back({pod, to});
+    return true;
+  }
+
+  void RemoveStanding(const Standing& standing) {
+    const NodeId node = standing.node;
+    const auto taken = std::span(taken_).subspan(standing.moved, standing.Moved());
+    const auto rest = std::span(rest_).subspan(standing.rest, standing.Rest());
+    if (standing.has_budgets) {  // The removals before may have used them up.
+      rules_.GetPodsToMove(snapshot_.PodsOn(node), pods_, groups_.ManagerOf(node));
+      if (pods_.blocked()) {
+        fork_.GiveRoom(taken);
+        return KeepBlocked(node);
+      }
+    }
+    PodId failed = kNoPod;
+    {
+      RemovalAttempt attempt(fork_, node);
+      if (!rest.empty()) {
+        failed =
+            placement_.TryPlace(rest, OnFailure::kStopGroup, /*deadline=*/nullptr).first_failed;
+      }
+      if (failed == kNoPod) attempt.Commit();
+    }
+    if (failed != kNoPod) {
+      fork_.GiveRoom(taken);
+      return KeepWithoutPlace(node, failed);
+    }
+    RemovableNode& removal = Removed(node);
+    removal.moves.reserve(taken.size() + rest.size());
+    removal.moves.assign(taken.begin(), taken.end());
+    removal.moves.insert(removal.moves.end(), fork_.moves().begin(), fork_.moves().end());
+    SortByPriority(removal.moves);
+    removal.daemonset = standing.daemonset;
+    removal.on_completion = standing.on_completion;
+    if (standing.has_budgets) {
+      removal.risky = !pdbs_.CanRemovePods(pods_.move).in_parallel;
+      pdbs_.RemovePods(pods_.move);
+    }
+    gone_.push_back(&standing);
+  }
+
+  // As Placement orders them.
+  void SortByPriority(std::vector<Move>& moves) {
+    const auto priority_of = [&](const Move& move) {
+      return fork_.scan().RowOf(catalog_.shape_id(move.pod)).priority;
+    };
+    if (std::ranges::is_sorted(moves, std::greater(), priority_of)) return;
+    std::ranges::stable_sort(moves, std::greater(), priority_of);
+  }
+
+  // Pods of standing candidates become guests of their new nodes.
+  void NoteGuests() {
+    if (std::exchange(guests_are_noted_, true)) return;
+    for (const Standing* const standing : gone_) {
+      for (const auto& [pod, to] : std::span(taken_).subspan(standing->moved, standing->Moved())) {
+        fork_.NoteGuest(pod, to);
+      }
+    }
+  }
+
+  // In a pass with standing candidates: keeps the node if the rules keep one of its own pods there,
+  // or if one of them finds no room on any other node.  Otherwise returns false.
+  bool IsKeptByOwnPods(NodeId node) {
+    if (standing_.empty()) return false;
+    rules_.GetPodsToMove(snapshot_.PodsOn(node), pods_, groups_.ManagerOf(node));
+    if (pods_.blocked()) {
+      KeepBlocked(node);
+      return true;
+    }
+    for (const PodId pod : pods_.move) {
+      const PodShapeId shape = catalog_.shape_id(pod);
+      if (std::exchange(asked_by_[Index(shape)], node) == node) continue;
+      if ((FactsOf(shape) & kOnlyRoom) == 0) continue;
+      fork_.BeginRun(shape);
+      if (!fork_.scan().HasNoPlaceBut(node)) continue;
+      KeepWithoutPlace(node, pod);
+      return true;
+    }
+    return false;
+  }
+
+  void TryInOrder(std::span<const NodeId> eligible) {
     size_t next = 0;
     for (; next < eligible.size(); ++next) {
       if (may_stop() && TimeIsUp()) {
@@ -261,7 +436,7 @@ class PassRun {
         break;
       }
       if (looks_far_ahead_) {
-        PrefetchByShapes(std::span(eligible).subspan(next));
+        PrefetchByShapes(eligible.subspan(next));
       } else if (next + 1 < eligible.size()) {
         Prefetch(eligible[next + 1]);
       }
@@ -333,13 +508,11 @@ class PassRun {
   // Returns false if time ran out before there was an answer.
   bool TryRemoval(NodeId node) {
     EBB_DCHECK(snapshot_.Contains(node));  // A candidate is listed only once.
+    if (IsKeptByOwnPods(node)) return true;
+    NoteGuests();
     rules_.GetPodsToMove(fork_.PodsOn(node), pods_, groups_.ManagerOf(node));
     if (pods_.blocked()) {
-      Keep({.node = node,
-            .reason = UnremovableReason::kBlockedByPod,
-            .pod = pods_.blocking_pod,
-            .blocking_reason = pods_.reason,
-            .pdb = pods_.pdb});
+      KeepBlocked(node);
       return true;
     }
     if (const PodId pod = shares_.FirstTooMany(pods_.move); pod != kNoPod) {
@@ -365,10 +538,7 @@ class PassRun {
       return true;
     }
     if (placed.gave_up) return false;
-    Keep({.node = node,
-          .reason = UnremovableReason::kNoPlaceToMovePods,
-          .pod = placed.first_failed,
-          .pdb = {}});
+    KeepWithoutPlace(node, placed.first_failed);
     return true;
   }
 
@@ -377,14 +547,32 @@ class PassRun {
     const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
     pdbs_.RemovePods(pods_.move);
     shares_.Evict(pods_.move);
+    RemovableNode& removal = Removed(node);
+    removal.moves = fork_.moves();
+    removal.daemonset = pods_.daemonset;
+    removal.on_completion = pods_.on_completion;
+    removal.risky = !budgets.in_parallel;
+  }
+
+  RemovableNode& Removed(NodeId node) {
     destinations_.Erase(node);
     const NodeGroup* group = groups_.Find(node);
     if (group == nullptr || !group->atomic) ++counted_removable_;
-    plan_.remove.push_back({.node = node,
-                            .moves = fork_.moves(),
-                            .daemonset = pods_.daemonset,
-                            .on_completion = pods_.on_completion,
-                            .risky = !budgets.in_parallel});
+    RemovableNode& removal = plan_.remove.emplace_back();
+    removal.node = node;
+    return removal;
+  }
+
+  void KeepBlocked(NodeId node) {
+    Keep({.node = node,
+          .reason = UnremovableReason::kBlockedByPod,
+          .pod = pods_.blocking_pod,
+          .blocking_reason = pods_.reason,
+          .pdb = pods_.pdb});
+  }
+
+  void KeepWithoutPlace(NodeId node, PodId pod) {
+    Keep({.node = node, .reason = UnremovableReason::kNoPlaceToMovePods, .pod = pod, .pdb = {}});
   }
 
   void Keep(UnremovableNode node) {
@@ -457,6 +645,16 @@ class PassRun {
   std::vector<bool> recently_unremovable_;
 
   PodsToMove pods_;  // Of the current candidate; reused.
+
+  // --- Standing candidates
+  size_t eligible_standing_ = 0;
+  std::vector<Standing> standing_;
+  std::vector<const Standing*> gone_;  // Those that were removed.
+  std::vector<Move> taken_;
+  std::vector<PodId> rest_;
+  std::vector<uint8_t> facts_;    // By PodShapeId: bits of ShapeFact; 0: not filled yet.
+  std::vector<NodeId> asked_by_;  // By PodShapeId: the node for which IsKeptByOwnPods last asked.
+  bool guests_are_noted_ = true;
 
   // Up to this many tables stay in the cache without being loaded ahead: loading fewer ahead took
   // 5% more instructions and no less time (docs/performance.md, "Tried and dropped").

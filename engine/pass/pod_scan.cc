@@ -118,12 +118,16 @@ void PodScan::EndPass() {
 }
 
 void PodScan::ForgetPass() {
+  ForgetRuledOut();
+  last_node_ = kNoNode;
+}
+
+void PodScan::ForgetRuledOut() {
   ++pass_;
   forgotten_.clear();
   placed_since_fork_ = false;
   run_.id = kNoShape;
   run_.rest = 0;
-  last_node_ = kNoNode;
 }
 
 void PodScan::SetDestinations(const NodeSet& destinations) {
@@ -387,6 +391,22 @@ template <NodeId (PodScan::*kFirstFitOfWord)(size_t, uint64_t)>
     run_.rest = 0;  // It would lack the nodes after the start.
   }
   return found;
+}
+
+bool PodScan::HasNoPlaceBut(NodeId node) {
+  EBB_DCHECK(snapshot_->ghost() == kNoNode && NeedsOnlyRoom(run_.id));
+  if (run_.candidates == nullptr) run_.candidates = &CandidatesOf(*run_.shape, run_.id);
+  const WordSet& live = run_.candidates->live;
+  const size_t end = open_.words().size();
+  bool found = false;
+  for (size_t word = WordSet::NextOfBoth(live, open_words_, 0, end); word < end && !found;
+       word = WordSet::NextOfBoth(live, open_words_, word + 1, end)) {
+    const bool is_own = word == Index(node) / kNodesPerWord;
+    const uint64_t own = is_own ? uint64_t{1} << (Index(node) % kNodesPerWord) : 0;
+    found = FirstFitOfWord(word, ~own) != kNoNode;
+  }
+  run_.rest = 0;
+  return !found;
 }
 
 bool PodScan::Fits(NodeId node) {

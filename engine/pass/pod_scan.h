@@ -125,6 +125,17 @@ class PodScan {
   // (ShortCuts::only_room_and_counts).  Such pods are not placed in the snapshot.
   [[nodiscard]] bool StaysUnplaced(PodShapeId shape) { return (TraitsOf(shape) & kUnplaced) != 0; }
 
+  // Whether pods of the shape affect nothing but the room on their node, and may run wherever the
+  // room is and the static filters of their fit class pass.
+  [[nodiscard]] bool NeedsOnlyRoom(PodShapeId shape) {
+    const ShapeRow& row = RowOf(shape);
+    return (row.traits & (kUnplaced | kMoreThanRequests | kPreFilter)) == kUnplaced &&
+           row.feed_count == 0;
+  }
+  // Whether no open node but `node` takes a pod of the run's shape.  Does not move the pointer.
+  // REQUIRES: NeedsOnlyRoom(the shape); there is no ghost.
+  [[nodiscard]] bool HasNoPlaceBut(NodeId node);
+
   // Whether the filters, evaluated one by one, let the pod run on the node.  For assertions.
   // REQUIRES: a pass is in progress.
   [[nodiscard]] bool JustFitted(PodId pod, NodeId node) const;
@@ -165,6 +176,8 @@ class PodScan {
     snapshot_->AddPod(pod, node);
     return false;
   }
+  // Takes the room of a pod of the run, without a placement.  REQUIRES: NeedsOnlyRoom(its shape).
+  void TakeRoom(NodeId node) { run_.room.Take(node); }
   // FindNode and Place for `pods`, which are pods of the run, one after the other, as long as the
   // next node of the last search's word takes the next pod.  Writes their nodes to `nodes`, which
   // has room for all.  Returns their number: 0 if pods of the run need more than room.
@@ -184,6 +197,9 @@ class PodScan {
     EBB_DCHECK(run_.id != kNoShape);
     if ((run_.traits & kUnplaced) != 0) run_.room.Give(node);
   }
+
+  // Must be called after room was given back outside of attempts.
+  void OnRoomGiven() { ForgetRuledOut(); }
 
   // Must be called together with the snapshot's own functions: after a fork in which `ghost` became
   // the ghost, after the fork was reverted, and after the ghost was removed.
@@ -280,6 +296,8 @@ class PodScan {
   // The bits after that of `node` in its word.
   static uint64_t After(NodeId node) { return ~uint64_t{1} << (Index(node) % kNodesPerWord); }
   void ForgetPass();
+  // Forgets which nodes lack room.
+  void ForgetRuledOut();
   // The invariants that pod_scan.cc states, for assertions.
   [[nodiscard]] bool LacksNoFit(const Candidates& candidates, size_t word) const;
   [[nodiscard]] bool RestIsSound() const;

@@ -28,14 +28,15 @@ int64_t NextChange(const Catalog& catalog, const NodeGroups& groups, const Plann
 // The structured binding names every member of PassInput: when a member is added, this does not
 // compile until the member is handled here.
 bool AskTheSame(const PassInput& one, const PassInput& other) {
-  const auto& [now_s, candidates, destinations, in_deletion, unneeded_limit, deadline, pod_order,
-               pending, must_fit, evicting, max_workload_share] = one;
+  const auto& [now_s, candidates, standing, destinations, in_deletion, unneeded_limit, deadline,
+               pod_order, pending, must_fit, evicting, max_workload_share] = one;
   const bool same_destinations = destinations == nullptr || other.destinations == nullptr
                                      ? destinations == other.destinations
                                      : *destinations == *other.destinations;
   return deadline == nullptr && other.deadline == nullptr && same_destinations &&
-         unneeded_limit == other.unneeded_limit && pod_order == other.pod_order &&
-         must_fit == other.must_fit && std::ranges::equal(candidates, other.candidates) &&
+         standing == other.standing && unneeded_limit == other.unneeded_limit &&
+         pod_order == other.pod_order && must_fit == other.must_fit &&
+         std::ranges::equal(candidates, other.candidates) &&
          std::ranges::equal(in_deletion, other.in_deletion) &&
          std::ranges::equal(pending, other.pending) &&
          std::ranges::equal(evicting, other.evicting) &&
@@ -62,8 +63,8 @@ SettledPass::SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const 
       plan_(std::move(plan)),
       ineligible_(ineligible) {
   // As in AskTheSame: when a list is added, this does not compile until the list is copied here.
-  auto& [now_s, candidates, destinations, in_deletion, unneeded_limit, deadline, pod_order, pending,
-         must_fit, evicting, max_workload_share] = input_;
+  auto& [now_s, candidates, standing, destinations, in_deletion, unneeded_limit, deadline,
+         pod_order, pending, must_fit, evicting, max_workload_share] = input_;
   Keep(candidates, candidates_);
   if (destinations != nullptr) destinations = &destinations_.emplace(*destinations);
   Keep(in_deletion, in_deletion_);

@@ -215,6 +215,14 @@ absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& in
     return Invalid("must_fit: ", input.must_fit, " is more than the ", input.pending.size(),
                    " pods of pending");
   }
+  if (input.standing > input.candidates.size()) {
+    return Invalid("standing: ", input.standing, " is more than the ", input.candidates.size(),
+                   " candidates");
+  }
+  for (const NodeId node : input.candidates.first(input.standing)) {
+    if (input.destinations != nullptr && !input.destinations->Contains(node)) continue;
+    return Invalid("standing: node ", Absl(node_name(node)), " is a destination");
+  }
   if (absl::Status s = CheckShare("max_workload_share", input.max_workload_share); !s.ok())
     return s;
   return CheckPods("evicting", input.evicting, catalog);

@@ -69,8 +69,13 @@ enum class PodOrder : uint8_t {
 };
 
 struct PassInput {
-  int64_t now_s = 0;                      // Unix time.
-  std::span<const NodeId> candidates;     // In the order in which to try them.
+  int64_t now_s = 0;                   // Unix time.
+  std::span<const NodeId> candidates;  // In the order in which to try them.
+  // The first so many candidates stand: the caller expects the pass to remove them, with their pods
+  // on the nodes of their hints.  The pass takes the room for all these pods before it searches for
+  // any node, so that no other pod takes it (planner.cc).  This saves time, and may change the
+  // plan. REQUIRES: standing candidates are not destinations.
+  size_t standing = 0;
   const NodeSet* destinations = nullptr;  // Null: every node.
   // Nodes that are being deleted.  No pod is placed there, not even a pending one.
   std::span<const NodeId> in_deletion = {};

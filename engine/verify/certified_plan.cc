@@ -122,9 +122,14 @@ bool AreEqual(std::span<const PodId> one, std::span<const PodId> other) {
          (one.empty() || std::memcmp(one.data(), other.data(), one.size_bytes()) == 0);
 }
 
+bool AreEqual(const Move& one, const Move& other) {
+  return one.pod == other.pod && one.to == other.to;
+}
+
+// Many moves at a time.
 bool AreEqual(const std::vector<Move>& one, const std::vector<Move>& other) {
-  return std::ranges::equal(
-      one, other, [](const Move& a, const Move& b) { return a.pod == b.pod && a.to == b.to; });
+  return one.size() == other.size() &&
+         (one.empty() || std::memcmp(one.data(), other.data(), one.size() * sizeof(Move)) == 0);
 }
 
 }  // namespace
@@ -241,6 +246,7 @@ class PlanCertificates::Checker {
   std::vector<uint32_t> position_;         // By NodeId: in the plan; or kNotRemoved.
   std::vector<uint64_t> logged_at_;        // By PodId: the last check for which the log named it.
   std::vector<NodeId> comes_to_;           // By PodId; kNoNode outside Update.
+  std::vector<Move> late_;                 // Reused by Update.
   std::vector<Move> packed_;
   std::vector<NodeId> removed_;  // The nodes of the last plan.
   std::vector<PodId> pods_;      // For CheckRemoval.
@@ -492,17 +498,39 @@ void PlanCertificates::Checker::Release(Certificate& certificate, const Removabl
 // moves twice, which is refused, only one of its moves is added.
 void PlanCertificates::Checker::Update(NodeId from, std::span<const Move> before,
                                        std::span<const Move> now) {
-  for (const auto& [pod, to] : now) comes_to_[Index(pod)] = to;
-  for (const Move& move : before) {
-    NodeId& to = comes_to_[Index(move.pod)];
-    if (to != move.to || logged_at_[Index(move.pod)] == check_) {
+  const auto goes_on = [&](const Move& move) {
+    if (logged_at_[Index(move.pod)] == check_) {
       Erase(from, move);
-      continue;
+      Add(from, move);
+      return;
     }
-    to = kNoNode;  // The same move.
     Arrivals& arrivals = arrivals_[Index(move.to)];
     if (arrivals.sum.not_plain > 0) arrivals.changed_at = check_;
+  };
+  // Most moves are the same and in the same order, with a pod missing here and there.
+  while (!before.empty() && !now.empty()) {
+    if (AreEqual(before.front(), now.front())) {
+      goes_on(before.front());
+      before = before.subspan(1);
+      now = now.subspan(1);
+    } else if (before.size() > 1 && AreEqual(before[1], now.front())) {
+      // Unless it comes later in `now`.
+      late_.push_back(before.front());
+      before = before.subspan(1);
+    } else {
+      break;
+    }
   }
+  for (const auto& [pod, to] : now) comes_to_[Index(pod)] = to;
+  const auto ends = [&](const Move& move) {
+    NodeId& to = comes_to_[Index(move.pod)];
+    if (to != move.to) return Erase(from, move);
+    to = kNoNode;
+    goes_on(move);
+  };
+  std::ranges::for_each(late_, ends);
+  std::ranges::for_each(before, ends);
+  late_.clear();
   for (const Move& move : now) {
     if (std::exchange(comes_to_[Index(move.pod)], kNoNode) != kNoNode) Add(from, move);
   }

@@ -209,10 +209,15 @@ TEST_F(StablePlanTest, AStreamWithAGapStartsFromNothing) {
 TEST_F(StablePlanTest, NamesAreVerifiedEachTime) {
   PutCluster();
   wire::PlanCall call = Call();
-  EXPECT_TRUE(Plan(call).stable().verified());  // Nothing is certified yet.
+  const wire::StableFigures first = Plan(call).stable();
+  EXPECT_TRUE(first.verified());
+  EXPECT_EQ(first.certificates_not_covered(), "nothingCertified");
   Put({PodJson("small", "b", "10m")});
   call = Call();
-  EXPECT_FALSE(Plan(call).stable().verified());
+  const wire::StableFigures covered = Plan(call).stable();
+  EXPECT_FALSE(covered.verified());
+  EXPECT_EQ(covered.certificates_not_covered(), "");
+  EXPECT_EQ(covered.certificates_held() + covered.certificates_checked(), covered.kept());
   Put({PodJson("small2", "b", "10m")});
   call = Call();
   call.set_form(wire::AS_NAMES);

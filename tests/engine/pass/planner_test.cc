@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/verify/verify.h"
@@ -311,6 +312,101 @@ TEST_F(PlannerTest, LowerPrioritiesAreTriedAfterAHigherOneFailed) {
   EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");
   EXPECT_EQ(HintOf("same"), "");  // The first failure ends its group.
   EXPECT_EQ(HintOf("low"), "b");
+}
+
+// --- Standing candidates ---------------------------------------------------------------
+
+class StandingTest : public PlannerTest {
+ protected:
+  // A pass in which the first `standing` candidates stand.  `hints`: as from the pass before.
+  Plan Stand(const Names& candidates, size_t standing,
+             const std::vector<std::pair<std::string_view, std::string_view>>& hints) {
+    std::vector<Move> places;
+    for (const auto& [pod, node] : hints) {
+      places.push_back({PodNamed(snapshot_, pod), NodesNamed(snapshot_, {node})[0]});
+    }
+    planner_->Suggest(snapshot_, places);
+    NodeSet destinations = snapshot_.alive();
+    for (const NodeId node :
+         NodesNamed(snapshot_, Names(candidates.begin(), candidates.begin() + standing))) {
+      destinations.Erase(node);
+    }
+    return Pass(candidates, [&](PassInput& input) {
+      input.standing = standing;
+      input.destinations = &destinations;
+    });
+  }
+};
+
+TEST_F(StandingTest, TakeTheRoomOfTheirHintsBeforeAnyPodSearches) {
+  Use(Shared()
+          .Add(Node("a").Cpu(1000))
+          .Add(Node("b").Cpu(1000))
+          .Add(Node("c").Cpu(350))
+          .Add(Node("d").Cpu(350))
+          .Add(Pod("p").On("a").Cpu(300))
+          .Add(Pod("q").On("b").Cpu(300)));
+  EXPECT_EQ(Removals(snapshot_, Stand({"a", "b"}, 2, {{"q", "c"}})), "a: p>d; b: q>c");
+  EXPECT_EQ(HintOf("q"), "c");
+  EXPECT_EQ(HintOf("p"), "d");
+  // A pass with nothing new repeats it.
+  EXPECT_EQ(Removals(snapshot_, Stand({"a", "b"}, 2, {})), "a: p>d; b: q>c");
+}
+
+TEST_F(StandingTest, ThatFailGiveTheirRoomBack) {
+  Use(Shared()
+          .Add(Node("a").Cpu(4000))
+          .Add(Node("b").Cpu(1000))
+          .Add(Node("c").Cpu(350))
+          .Add(Pod("p").On("a").Cpu(300))
+          .Add(Pod("r").On("a").Cpu(800))
+          .Add(Pod("q").On("b").Cpu(300).Priority(1)));
+  const Plan plan = Stand({"a", "b"}, 1, {{"p", "c"}});
+  EXPECT_EQ(Removals(snapshot_, plan), "b: q>c");
+  EXPECT_EQ(Kept(snapshot_, plan), "a=NoPlaceToMovePods");
+  EXPECT_EQ(plan.keep[0].pod, PodNamed(snapshot_, "r"));
+}
+
+TEST_F(StandingTest, HaveGuestsThatMoveOn) {
+  Use(Shared()
+          .Add(Node("a").Cpu(1000))
+          .Add(Node("b").Cpu(1000))
+          .Add(Node("c").Cpu(1000))
+          .Add(Pod("p").On("a").Cpu(300))
+          .Add(Pod("q").On("b").Cpu(300))
+          .Add(Pod("r").On("c").Cpu(399)));
+  EXPECT_EQ(Removals(snapshot_, Stand({"a", "b"}, 1, {{"p", "b"}})), "a: p>b; b: q>c p>c");
+}
+
+TEST_F(StandingTest, SpendBudgetsInTheirOrder) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("p").On("a"))
+          .Add(Pod("q").On("b"))
+          .Add(Budget("one").MatchingEverything().Allows(1)));
+  const Plan plan = Stand({"a", "b"}, 2, {{"p", "c"}, {"q", "c"}});
+  EXPECT_EQ(Removals(snapshot_, plan), "a: p>c");
+  EXPECT_EQ(Kept(snapshot_, plan), "b=BlockedByPod");
+  EXPECT_EQ(plan.pdb_remaining, std::vector<int32_t>{0});
+}
+
+TEST_F(StandingTest, PlacePodsOfHigherPriorityFirst) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("low").On("a"))
+          .Add(Pod("high").On("a").Priority(9)));
+  EXPECT_EQ(Removals(snapshot_, Stand({"a"}, 1, {{"low", "b"}})), "a: high>b low>b");
+}
+
+TEST_F(StandingTest, ANodeOfWhichAPodFindsNoRoomStaysWithoutAnAttempt) {
+  Use(Shared()
+          .Add(Node("a").Cpu(1000))
+          .Add(Node("b").Cpu(1000))
+          .Add(Node("c").Cpu(400))
+          .Add(Pod("p").On("a").Cpu(300))
+          .Add(Pod("q").On("b").Cpu(300)));
+  const Plan plan = Stand({"a", "b"}, 1, {{"p", "c"}});
+  EXPECT_EQ(Removals(snapshot_, plan), "a: p>c");
+  EXPECT_EQ(Kept(snapshot_, plan), "b=NoPlaceToMovePods");
+  EXPECT_EQ(HintOf("q"), "");
 }
 
 void AsListed(PassInput& in) { in.pod_order = PodOrder::kAsListed; }

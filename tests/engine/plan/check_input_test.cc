@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/time_range.h"
 #include "engine/make_plan.h"
 #include "engine/scale_down/round.h"
@@ -307,6 +308,18 @@ TEST_F(CheckInputTest, MorePodsThatMustFitThanPendingOnesAreRefused) {
   EXPECT_EQ(FromPass(), "");
   input_.must_fit = 3;
   EXPECT_EQ(FromPass(), "must_fit: 3 is more than the 2 pods of pending");
+}
+
+TEST_F(CheckInputTest, StandingCandidatesAreCandidatesAndNoDestinations) {
+  input_.standing = input_.candidates.size() + 1;
+  EXPECT_EQ(FromPass(), absl::StrCat("standing: ", input_.standing, " is more than the ",
+                                     input_.candidates.size(), " candidates"));
+  input_.standing = 1;
+  EXPECT_THAT(FromPass(), ::testing::EndsWith(" is a destination"));
+  NodeSet destinations = snapshot_.alive();
+  destinations.Erase(input_.candidates.front());
+  input_.destinations = &destinations;
+  EXPECT_EQ(FromPass(), "");
 }
 
 TEST_F(CheckInputTest, EvictedPodThatDoesNotExistOrComesTwiceIsRefused) {
