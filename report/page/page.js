@@ -305,7 +305,7 @@ function chart(title, lines, xText, yText = num, step = false) {
     const power = 10 ** Math.floor(Math.log10(most / 4));
     return [1, 2, 5, 10].map((times) => times * power).find((each) => each >= most / 4);
   };
-  const yStep = nice(yMax);
+  const yStep = Math.max(yText === num ? 1 : 0, nice(yMax));  // Numbers of things are whole.
   const yTop = Math.ceil(yMax / yStep) * yStep;
   const X = (x) => left + (W - left - right) * x / xMax;
   const Y = (y) => H - bottom - (H - top - bottom) * y / yTop;
@@ -1121,6 +1121,7 @@ function drawStory() {
       else if (item.chart !== undefined) body.append(chart(item.chart, item.lines, duration, item.percent ? percent : num));
       else {
         const key = `${id}-${at}`;
+        // A table without a title is the only one of its part, whose heading names it.
         const columns = item.head.map((head, of) => ({title: head,
           number: of > 0 && item.rows.every((row) => /^[\d,.]*%?$/.test(row[of])),
           show: (_, row) => name(row[of])}));
