@@ -1118,7 +1118,7 @@ function drawStory() {
     const body = section(id, title, title.toLowerCase());
     items.forEach((item, at) => {
       if (item.note !== undefined) body.append(make("p", {class: "note"}, item.note));
-      else if (item.chart !== undefined) body.append(chart(item.chart, item.lines, duration, item.percent ? percent : num));
+      else if (item.chart !== undefined) body.append(chart(item.chart, item.lines, duration, item.percent ? (y) => `${num(y * 100)}%` : num));
       else {
         const key = `${id}-${at}`;
         // A table without a title is the only one of its part, whose heading names it.
