@@ -42,7 +42,8 @@ class Story {
   Story& Part(std::string_view id, std::string_view title);
   Story& Note(std::string_view text);
   Story& Chart(std::string_view title, const StoryChart& chart);
-  // `rows`: each has as many cells as `head`.  Does nothing if there are no rows.
+  // `title`: empty for the only table of a part that needs none.  `rows`: each has as many cells as
+  // `head`.  Does nothing if there are no rows.
   Story& Table(std::string_view title, const std::vector<std::string>& head,
                const std::vector<std::vector<std::string>>& rows);
 

@@ -219,6 +219,7 @@ void ReplayCommand::AddTo(CLI::App& app) {
       ->check(values::File())
       ->required();
   app.add_option("--report", report, "Write a page about the rounds, in one file of HTML")
+      ->check(values::File())
       ->type_name("FILE");
 }
 

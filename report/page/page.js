@@ -307,7 +307,7 @@ function chart(title, lines, xText, yText = num, step = false) {
     const power = 10 ** Math.floor(Math.log10(most / 4));
     return [1, 2, 5, 10].map((times) => times * power).find((each) => each >= most / 4);
   };
-  const yStep = nice(yMax);
+  const yStep = Math.max(yText === num ? 1 : 0, nice(yMax));  // Numbers of things are whole.
   const yTop = Math.ceil(yMax / yStep) * yStep;
   const X = (x) => left + (W - left - right) * x / xMax;
   const Y = (y) => H - bottom - (H - top - bottom) * y / yTop;
@@ -1120,9 +1120,10 @@ function drawStory() {
     const body = section(id, title, title.toLowerCase());
     items.forEach((item, at) => {
       if (item.note !== undefined) body.append(make("p", {class: "note"}, item.note));
-      else if (item.chart !== undefined) body.append(chart(item.chart, item.lines, duration, item.percent ? percent : num));
+      else if (item.chart !== undefined) body.append(chart(item.chart, item.lines, duration, item.percent ? (y) => `${num(y * 100)}%` : num));
       else {
         const key = `${id}-${at}`;
+        // A table without a title is the only one of its part, whose heading names it.
         const columns = item.head.map((head, of) => ({title: head,
           number: of > 0 && item.rows.every((row) => /^[\d,.]*%?$/.test(row[of])),
           show: (_, row) => name(row[of])}));

@@ -173,6 +173,33 @@ TEST_F(SessionTest, PlansForTheCurrentObjects) {
   EXPECT_THAT(Removed(PlanJsonOf(session_->questions().Plan(Call(), std::nullopt))), IsEmpty());
 }
 
+TEST_F(SessionTest, WavesGoWithTheFormsThatHaveAPlaceForThem) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall call = Call();
+  call.mutable_input()->mutable_waves()->set_pod_startup_seconds(90);
+  const Json plan = PlanJsonOf(session_->questions().Plan(call, std::nullopt));
+  EXPECT_EQ(plan["summary"]["waves"]["podStartupSeconds"], 90);
+  EXPECT_EQ(plan["waves"][0]["remove"], Json::array({"a"}));
+  call.set_form(wire::AS_TABLES);
+  const auto tables = session_->questions().Plan(call, std::nullopt);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  const wire::WaveFigures& waves = tables->tables().waves();
+  ASSERT_EQ(waves.waves_size(), 1);
+  EXPECT_EQ(waves.waves(0).removed(), 1);
+  EXPECT_EQ(waves.takes_seconds(), 90);
+  EXPECT_GT(waves.assumptions_size(), 0);
+  const auto refusal = [&] {
+    return std::string(session_->questions().Plan(call, std::nullopt).status().message());
+  };
+  call.set_form(wire::AS_NAMES);
+  EXPECT_EQ(refusal(), "input.waves: AS_NAMES takes none; AS_JSON and AS_TABLES do");
+  call.set_form(wire::AS_JSON);
+  call.mutable_input()->mutable_waves()->set_unneeded_seconds(-1);
+  EXPECT_THAT(refusal(), HasSubstr("input.waves.unneeded_seconds: -1 is not a time from 0 to"));
+  // Without waves in the question there are none in the answer.
+  EXPECT_FALSE(PlanJsonOf(session_->questions().Plan(Call(), std::nullopt)).contains("waves"));
+}
+
 TEST_F(SessionTest, NoPlanForAnInputThatIsNotACluster) {
   EXPECT_EQ(session_->questions().Plan(Call(), std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);

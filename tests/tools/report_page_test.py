@@ -243,7 +243,7 @@ class ReportTest(unittest.TestCase):
             self.assertEqual(browser.run(parts), expected)
             self.assertEqual(browser.run("return document.querySelectorAll('svg .line').length"), curves)
             self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), 390)
-        self.assertEqual(len(self.rows("rounds-0")), 3)
+        self.assertEqual(len(self.rows("rounds")), 3)
         self.assertIn("3 of 3 rounds identical", browser.text("headline"))
         browser = self.show(simulated, 1100, 720)
         self.assertIn("saved: ", browser.text("headline"))
