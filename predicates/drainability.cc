@@ -154,9 +154,11 @@ DrainVerdict LocalStorage(const DrainQuestion& q) {
              : kNoOpinion;
 }
 
-// Blocks a pod of a gang that would lose it.
+// Blocks a pod of a gang that would lose it.  A pod that is being deleted is lost already, and a
+// pod without a node (which has a digest of its spec) does not run yet.
 DrainVerdict OfGang(const DrainQuestion& q) {
   if (q.options.gangs == Gangs::kIgnore || q.shape.gang == kNoGang) return kNoOpinion;
+  if (q.shape.terminating || q.shape.spec_digest != 0) return kNoOpinion;
   return q.catalog.IsHeldByGang(q.pod) ? Block(BlockingPodReason::kPodOfGang) : kNoOpinion;
 }
 
@@ -195,10 +197,10 @@ constexpr struct {
     {OnCompletion, nullptr},
     // Blocking: any of these keeps the node (an aged system pod excepted).
     {Replicated, nullptr},
+    {OfGang, IsOfGang},
     {System, IsInKubeSystem},
     {NotSafeToEvict, nullptr},
     {LocalStorage, nullptr},
-    {OfGang, IsOfGang},
 };
 
 DrainVerdict FirstOpinion(const DrainQuestion& question) {

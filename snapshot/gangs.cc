@@ -35,7 +35,7 @@ GangStates CountGangs(const ClusterSnapshot& snapshot) {
     GangStates::State& state = states.gangs[g];
     state.nodes = static_cast<int64_t>(on_nodes[g].size());
     const int64_t least = gangs[g].min_count.value_or(0);
-    if (state.running <= 1 && least <= 1) continue;
+    if (state.running == 0 || (state.running == 1 && least <= 1)) continue;
     if (gangs[g].one_by_one && !gangs[g].min_count) continue;
     state.held = true;
     if (!gangs[g].one_by_one) continue;

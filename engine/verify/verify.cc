@@ -121,6 +121,11 @@ class Replay {
         if (RunsInGang(shape)) ++running[shape.gang];
       }
     });
+    // Pods of nodes in deletion have been taken off these nodes, and still run there.
+    for (const PodId pod : input_.pending) {
+      const PodShape& shape = catalog_.shape_of(pod);
+      if (RunsInGang(shape) && shape.spec_digest == 0) ++running[shape.gang];
+    }
     absl::flat_hash_set<PodId> moved;
     for (const RemovableNode& removal : plan_.remove) {
       for (const Move& move : removal.moves) {
