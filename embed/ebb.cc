@@ -837,6 +837,8 @@ std::string_view TextOf(ebb::OptionKind kind) {
       return "percent";
     case kChoice:
       return "word";
+    case kText:
+      return "text";
     case kNames:
     case kKeys:
       return "list";

@@ -237,6 +237,7 @@ _KINDS: dict[str, Callable[[str, object], Any]] = {
     "fraction": _number,
     "percent": _number,
     "word": _text,
+    "text": _text,
     "list": _names,
 }
 
