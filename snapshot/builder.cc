@@ -1048,7 +1048,11 @@ std::string SnapshotBuilder::WhyClaimsNotUnderstood(const PodShape& shape) const
         catalog.storage_->Describe(shape.namespace_name, claim, catalog.symbols());
     const std::optional<DeviceClaimId> id =
         catalog.devices().FindClaim(shape.namespace_name, claim.claim_name);
-    if (claim.name == kNoText || !id || catalog.devices().claim(*id).deleting) {
+    if (claim.name != kNoText && (!id || catalog.devices().claim(*id).deleting)) {
+      refuse(claim, state);
+      continue;
+    }
+    if (claim.name == kNoText) {
       refuse(claim, absl::StrCat(state, "; ", Absl(kDynamicAllocationNotEvaluated)));
       continue;
     }

@@ -8,7 +8,7 @@
 namespace ebb {
 
 inline constexpr std::string_view kDynamicAllocationNotEvaluated =
-    "dynamic resource allocation is not evaluated";
+    "extended resources that are allocated from devices are not evaluated";
 
 }  // namespace ebb
 

@@ -476,10 +476,9 @@ TEST_F(CliTest, BadConstraintsGetTheSchedulersVerdictOrKeepTheNode) {
           {"name":"nic","resourceClaimName":"none"},
           {"name":"later","resourceClaimTemplateName":"t"}],)",
        "NotUnderstood",
-       "spec.resourceClaims[gpu]: ResourceClaim default/held is allocated (d/pool/gpu-0); "
        "spec.resourceClaims[nic]: ResourceClaim default/none is not in the input; "
        "spec.resourceClaims[later]: no ResourceClaim was made yet from ResourceClaimTemplate "
-       "default/t, which is not in the input; dynamic resource allocation is not evaluated"},
+       "default/t, which is not in the input"},
   };
   for (const auto& [spec, plugin, reason] : pods) {
     const std::string cluster = File(

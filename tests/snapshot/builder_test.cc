@@ -571,7 +571,8 @@ TEST(SnapshotBuilderTest, TheReasonForAnExtendedResourceNamesItsDeviceClass) {
                                        .Build();
   EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "p")).not_understood,
             "spec.containers[].resources.requests.example.com/gpu: is allocated through "
-            "DeviceClass gpus; dynamic resource allocation is not evaluated");
+            "DeviceClass gpus; extended resources that are allocated from devices are not "
+            "evaluated");
   EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "other")).not_understood, "");
 }
 
@@ -945,13 +946,11 @@ TEST(SnapshotBuilderTest, APodWithDevicesNamesItsClaimsOrElseItsFirstResource) {
   };
   EXPECT_EQ(why("two"),
             "spec.containers[].resources.requests.example.com/b: is allocated through DeviceClass "
-            "gpus; dynamic resource allocation is not evaluated");
-  EXPECT_EQ(
-      why("claims"),
-      "spec.resourceClaims[gpu]: ResourceClaim default/mine is not in the input; dynamic "
-      "resource allocation is not evaluated; status.extendedResourceClaimStatus: "
-      "ResourceClaim default/extended is not in the input; dynamic resource allocation is not "
-      "evaluated");
+            "gpus; extended resources that are allocated from devices are not evaluated");
+  EXPECT_EQ(why("claims"),
+            "spec.resourceClaims[gpu]: ResourceClaim default/mine is not in the input; "
+            "status.extendedResourceClaimStatus: ResourceClaim default/extended is not in the "
+            "input; extended resources that are allocated from devices are not evaluated");
   EXPECT_EQ(why("odd"), "spec.odd");
 }
 

@@ -698,7 +698,7 @@ TEST_F(LiveTest, VolumesAreResolvedAgainWithoutThePods) {
   const auto why = [this] {
     return live_.Snapshot().catalog().shape_of(live_.FindPod("default", "asks")).not_understood;
   };
-  EXPECT_THAT(why(), HasSubstr("ResourceClaim default/asks-gpu is not in the input; dynamic"));
+  EXPECT_THAT(why(), HasSubstr("ResourceClaim default/asks-gpu is not in the input"));
   objects::ResourceClaim made;
   made.meta.namespace_name = "default";
   made.meta.name = "asks-gpu";
