@@ -2766,9 +2766,14 @@ type StableFigures struct {
 	GreedyRemoves *uint64 `protobuf:"varint,4,opt,name=greedy_removes,json=greedyRemoves,proto3,oneof" json:"greedy_removes,omitempty"`
 	Verified      bool    `protobuf:"varint,5,opt,name=verified,proto3" json:"verified,omitempty"` // The plan was verified whole.
 	// Nodes that came into the plan, then nodes that left it.  Empty if it was made from nothing.
-	Changes       []*StableChange `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Changes []*StableChange `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Removals whose certificates held, and removals that were checked again (docs/live.md).
+	CertificatesHeld    uint64 `protobuf:"varint,320,opt,name=certificates_held,json=certificatesHeld,proto3" json:"certificates_held,omitempty"`
+	CertificatesChecked uint64 `protobuf:"varint,321,opt,name=certificates_checked,json=certificatesChecked,proto3" json:"certificates_checked,omitempty"`
+	// Why certificates did not cover the plan, so that it was verified whole: "nodes".  "": they did.
+	CertificatesNotCovered string `protobuf:"bytes,322,opt,name=certificates_not_covered,json=certificatesNotCovered,proto3" json:"certificates_not_covered,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *StableFigures) Reset() {
@@ -2841,6 +2846,27 @@ func (x *StableFigures) GetChanges() []*StableChange {
 		return x.Changes
 	}
 	return nil
+}
+
+func (x *StableFigures) GetCertificatesHeld() uint64 {
+	if x != nil {
+		return x.CertificatesHeld
+	}
+	return 0
+}
+
+func (x *StableFigures) GetCertificatesChecked() uint64 {
+	if x != nil {
+		return x.CertificatesChecked
+	}
+	return 0
+}
+
+func (x *StableFigures) GetCertificatesNotCovered() string {
+	if x != nil {
+		return x.CertificatesNotCovered
+	}
+	return ""
 }
 
 type StableChange struct {
@@ -9230,14 +9256,17 @@ const file_planner_proto_rawDesc = "" +
 	"\x06places\x18\x18 \x03(\rR\x06places\x12\x16\n" +
 	"\x06script\x18\x1a \x01(\tR\x06script\x12\x1d\n" +
 	"\n" +
-	"gone_nodes\x18\x19 \x03(\tR\tgoneNodes\"\xea\x01\n" +
+	"gone_nodes\x18\x19 \x03(\tR\tgoneNodes\"\x87\x03\n" +
 	"\rStableFigures\x12\x16\n" +
 	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x12\n" +
 	"\x04kept\x18\x02 \x01(\x04R\x04kept\x12\x1c\n" +
 	"\tunchanged\x18\x03 \x01(\x04R\tunchanged\x12*\n" +
 	"\x0egreedy_removes\x18\x04 \x01(\x04H\x00R\rgreedyRemoves\x88\x01\x01\x12\x1a\n" +
 	"\bverified\x18\x05 \x01(\bR\bverified\x124\n" +
-	"\achanges\x18\x06 \x03(\v2\x1a.ebb.v1alpha1.StableChangeR\achangesB\x11\n" +
+	"\achanges\x18\x06 \x03(\v2\x1a.ebb.v1alpha1.StableChangeR\achanges\x12,\n" +
+	"\x11certificates_held\x18\xc0\x02 \x01(\x04R\x10certificatesHeld\x122\n" +
+	"\x14certificates_checked\x18\xc1\x02 \x01(\x04R\x13certificatesChecked\x129\n" +
+	"\x18certificates_not_covered\x18\xc2\x02 \x01(\tR\x16certificatesNotCoveredB\x11\n" +
 	"\x0f_greedy_removes\"\xbc\x01\n" +
 	"\fStableChange\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x18\n" +
