@@ -270,11 +270,10 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err,
   const PlanContext& context = report.context;
   std::optional<PlanStats::Certificates> certificates;
   if (const StablePlan* const stable = context.stable; stable != nullptr) {
-    certificates = {.held = stable->held,
-                    .checked = stable->checked,
-                    .not_covered = stable->not_covered
-                                       ? std::string(ToString(*stable->not_covered))
-                                       : ""};
+    certificates = {
+        .held = stable->held,
+        .checked = stable->checked,
+        .not_covered = stable->not_covered ? std::string(ToString(*stable->not_covered)) : ""};
   }
   PrintStats({.bytes = context.cluster->counts.input.bytes,
               .import_s = import_s,

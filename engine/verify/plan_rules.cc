@@ -33,6 +33,7 @@ PlanRules::PlanRules(const Catalog& catalog, const NodeGroups& groups,
 
 void PlanRules::SetCandidates() {
   candidates_.assign(catalog_->nodes(), false);
+  takes_pods_.assign(catalog_->nodes(), false);
   for (const NodeId node : input_->candidates) {
     if (IsKnown(node)) candidates_[Index(node)] = true;
   }
@@ -317,13 +318,15 @@ bool PlanRules::IsInDeletion(NodeId node) const {
   return std::ranges::count(input_->in_deletion, node) > 0;
 }
 
-absl::Status PlanRules::CheckPlace(std::string_view what, PodId pod, NodeId to) const {
+absl::Status PlanRules::CheckPlace(std::string_view what, PodId pod, NodeId to) {
+  if (takes_pods_[Index(to)]) return absl::OkStatus();
   if (const std::string_view why = WhyNoPlace(to); !why.empty()) {
     return RefusePlan(Name(pod), Absl(what), Name(to), Absl(why));
   }
   if (IsInDeletion(to)) {
     return RefusePlan(Name(pod), Absl(what), Name(to), ", which is being deleted");
   }
+  takes_pods_[Index(to)] = true;
   return absl::OkStatus();
 }
 

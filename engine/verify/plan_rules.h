@@ -86,7 +86,7 @@ class PlanRules {
   absl::Status CheckEligible(NodeId node, std::span<const PodId> pods);
   // No pod may be placed on `to` if something deletes it, it is still being set up, or it is being
   // deleted; `what` begins the message.
-  [[nodiscard]] absl::Status CheckPlace(std::string_view what, PodId pod, NodeId to) const;
+  [[nodiscard]] absl::Status CheckPlace(std::string_view what, PodId pod, NodeId to);
 
   // The plan accounts for every pod that is on the removed node: `pods`.  The pods that must move
   // do, others do not, to nodes that `contains` says are in the cluster.  `spends` is called for
@@ -114,7 +114,7 @@ class PlanRules {
 
   [[nodiscard]] bool IsKnown(NodeId node) const { return Index(node) < catalog_->nodes(); }
   [[nodiscard]] bool IsKnown(PodId pod) const { return Index(pod) < catalog_->pods(); }
-  void SetCandidates();
+  void SetCandidates();  // And what else belongs to one question.
   void FindBudgets();
   void FindBudgets(PodShapeId shape);
   OfShape& ShapeOf(PodId pod) {
@@ -151,6 +151,7 @@ class PlanRules {
   const PassInput* input_;
   SlowMatches* matches_;
   std::vector<bool> candidates_;                      // By NodeId.
+  std::vector<bool> takes_pods_;                      // By NodeId: CheckPlace has said so.
   std::optional<PdbTracker> full_budgets_;            // Never charged.
   std::vector<Duty> duties_;                          // By PodId; kStays for pods of other nodes.
   std::vector<OfShape> of_shape_;                     // By PodShapeId.

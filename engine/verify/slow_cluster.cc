@@ -237,20 +237,27 @@ void SlowCluster::SetPods(NodeId node, std::span<const PodShapeId> were,
       load->left[r] -= static_cast<__int128>(sign) * needs_[Index(shape)].charge[r];
     }
   };
-  const auto is_same = [&](size_t i) {
-    return i < held.size() && i < pods.size() && held[i] == pods[i] &&
-           were[i] == catalog_->shape_id(pods[i]);
+  const auto is_same = [&](size_t h, size_t p) {
+    return h < held.size() && p < pods.size() && held[h] == pods[p] &&
+           were[h] == catalog_->shape_id(pods[p]);
   };
-  for (size_t i = 0; i < held.size(); ++i) {
-    if (is_same(i)) continue;
-    change(were[i], -1);
+  const auto goes = [&](size_t h) {
+    change(were[h], -1);
     // The pod may be on another node by now.
-    if (NodeOf(held[i]) == node) node_of_[Index(held[i])] = kNoNode;
+    if (NodeOf(held[h]) == node) node_of_[Index(held[h])] = kNoNode;
+  };
+  // Where a pod has gone, the pods behind it have moved up.
+  size_t h = 0;
+  size_t p = 0;
+  while (is_same(h, p) || is_same(h + 1, p)) {
+    if (!is_same(h, p)) goes(h++);
+    ++h;
+    ++p;
   }
-  for (size_t i = 0; i < pods.size(); ++i) {
-    if (is_same(i)) continue;
-    change(catalog_->shape_id(pods[i]), +1);
-    node_of_[Index(pods[i])] = node;
+  for (; h < held.size(); ++h) goes(h);
+  for (; p < pods.size(); ++p) {
+    change(catalog_->shape_id(pods[p]), +1);
+    node_of_[Index(pods[p])] = node;
   }
   held.assign(pods.begin(), pods.end());
 }
