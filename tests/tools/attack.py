@@ -375,6 +375,7 @@ class Attack:
                   os.path.join(self.folder, "r.db")]
         for words in (*[["plan", cluster, "--allow-incomplete", "-o", form] for form in
                         ("table", "wide", "json", "yaml", "name")], round_,
+                      ["plan", cluster, "--allow-incomplete", "--fail-if", "removed>=0"],
                       [*round_, "--metrics", "-"], ["replay", os.path.join(self.folder, "r.db")],
                       ["import", cluster], ["gen", "company", "--nodes", "3"], ["version"], ["--help"]):
             with open("/dev/full", "wb") as full:
