@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ostream>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "base/printable.h"
 #include "cli/print/display_text.h"
 #include "cli/print/table.h"
+#include "groups/prices.h"
 
 namespace ebb {
 
