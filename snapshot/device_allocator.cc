@@ -48,7 +48,7 @@ class DeviceSearch {
     if (!CheckPools() || !CheckClaims()) return false;
     const Outcome outcome = AllocateOne({}, /*in_alternative=*/false, {});
     if (outcome == Outcome::kDone) return true;
-    if ((outcome != Outcome::kStop || hopeless_) &&
+    if ((outcome != Outcome::kStop || given_up_) &&
         std::ranges::any_of(pools_, [](const NodePool& pool) { return pool.invalid; })) {
       problem_ = "invalid resource pools were encountered";
     }
@@ -58,6 +58,7 @@ class DeviceSearch {
 
   [[nodiscard]] std::vector<std::vector<HeldDevice>>& results() { return results_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] bool TookTooManySteps() const { return steps_ > kDeviceStepsMax; }
 
  private:
   // kTooMany: the claim would have more devices than a claim may have.  kStop: an error.
@@ -280,12 +281,9 @@ class DeviceSearch {
         for (uint32_t d = continues ? from.device : slice.first_device; d < slice.end_device; ++d) {
           const DeviceInfo& device = devices_.device(d);
           ++steps_;
-          if (steps_ == kLongSearch && IsHopeless()) {
-            hopeless_ = true;
+          if (steps_ > kDeviceStepsMax || (steps_ == kLongSearch && IsHopeless())) {
+            given_up_ = true;
             return Outcome::kStop;
-          }
-          if (steps_ > kDeviceStepsMax) {
-            return Stop("the search for devices takes too many steps");
           }
           if (IsInUse(device, *ask.ask, at.claim)) continue;
           const std::optional<bool> selectable = IsSelectable(ask, slice, device);
@@ -488,7 +486,7 @@ class DeviceSearch {
   std::vector<std::pair<DeviceId, size_t>> taken_;  // Device, claim.
   std::vector<PoolCounters> counters_;              // By pool, filled on first use.
   size_t steps_ = 0;
-  bool hopeless_ = false;
+  bool given_up_ = false;
   std::string problem_;
 };
 
@@ -607,7 +605,8 @@ bool FindDevices(const Catalog& catalog, const DeviceState& state, const PodShap
   if (!search.Run()) {
     if (problem != nullptr) {
       problem->reason = search.problem();
-      problem->detail = DetailOf(catalog, state, node, open);
+      problem->detail = search.TookTooManySteps() ? "the search for devices takes too many steps"
+                                                  : DetailOf(catalog, state, node, open);
     }
     return false;
   }
