@@ -359,7 +359,7 @@ void StreamPods(State& state, size_t pods) {
 
 void RegisterServeRows() {
   using benchmark::RegisterBenchmark;
-  const auto add = [](const std::string& name, auto row) {
+  const auto add = [](const std::string& name, const auto& row) {
     RegisterBenchmark(name.c_str(), row)->Unit(benchmark::kMillisecond)->UseRealTime();
   };
   for (const std::string workload : {"uniform:5000", "mixed:5000"}) {
