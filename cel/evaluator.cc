@@ -185,7 +185,11 @@ Value Evaluator::EvalCall(const Node& node) {
   if (node.function == Function::kAnd || node.function == Function::kOr) return EvalLogic(node);
   if (node.function == Function::kOptionalOr || node.function == Function::kOptionalOrValue) {
     const Value optional = Eval(*node.args[0]);
-    if (optional.kind != Kind::kOptional) return optional;
+    if (optional.kind != Kind::kOptional) {
+      // 1.36 passes on what is not optional.
+      const bool passes = optional.is_error() || rules_ == SelectorRules::kKubernetes136;
+      return passes ? optional : NoOverload();
+    }
     if (!optional.flag) return Eval(*node.args[1]);
     return node.function == Function::kOptionalOr ? optional : *optional.inner;
   }

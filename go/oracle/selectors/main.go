@@ -222,6 +222,9 @@ func (h *hunt) compare(expression string, devices []*device, ours answer) {
 }
 
 func same(mine, theirs result) bool {
+	if strings.HasPrefix(theirs.Why, "internal error") { // A panic of Go, before the step was counted.
+		return mine.Result == "error"
+	}
 	return mine.Result == theirs.Result &&
 		(mine.Cost == theirs.Cost || mine.Result == "cost" || theirs.Cost == 0 && mine.Result == "error")
 }
