@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/text.h"
-#include "snapshot/catalog.h"
 
 namespace ebb {
 namespace {
