@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "snapshot/device_allocator.h"
 #include "snapshot/devices.h"
 
 namespace ebb {
@@ -95,7 +96,11 @@ void ClusterSnapshot::AddPod(PodId pod, NodeId node) {
 
 void ClusterSnapshot::TakeDevices(PodId pod, NodeId node) {
   const PodShape& shape = catalog_->shape_of(pod);
-  if (!shape.device_claims.empty()) devices_.Take(*catalog_, shape, node, !marks_.empty());
+  if (shape.device_claims.empty()) return;
+  // A pod may be placed where its claims find no devices.
+  std::vector<std::vector<HeldDevice>> found;
+  if (!FindDevices(*catalog_, devices_, shape, node, &found)) found.clear();
+  devices_.Take(shape, std::move(found), !marks_.empty());
 }
 
 void ClusterSnapshot::ReleaseDevices(PodId pod) {

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "snapshot/catalog.h"
-#include "snapshot/device_allocator.h"
 #include "snapshot/devices.h"
 
 namespace ebb {
@@ -40,17 +39,15 @@ void DeviceState::Set(DeviceClaimId id, DeviceClaimState state) {
   claims_.Mutable(Index(id)) = std::move(state);
 }
 
-void DeviceState::Take(const Catalog& catalog, const PodShape& shape, NodeId node, bool logs) {
-  std::vector<std::vector<HeldDevice>> found;
-  const bool fits = FindDevices(catalog, *this, shape, node, &found);
+void DeviceState::Take(const PodShape& shape, std::vector<std::vector<HeldDevice>> found,
+                       bool logs) {
   for (size_t c = 0; c < shape.device_claims.size(); ++c) {
     const DeviceClaimId id = shape.device_claims[c];
     const DeviceClaimState& before = claims_[Index(id)];
     DeviceClaimState state = before;
     if (logs) log_.push_back({id, before});
     ++state.users;
-    // A pod may be placed where its claims find no devices: then they hold none.
-    if (fits && !state.allocated) {
+    if (!found.empty() && !state.allocated) {
       state.allocated = true;
       state.as_in_status = false;
       state.devices = std::move(found[c]);

@@ -54,8 +54,9 @@ class DeviceState {
   // By how many claims the device is used exclusively: more than one only in wrong input.
   [[nodiscard]] uint32_t Uses(DeviceId id) const { return uses_[Index(id)]; }
 
-  // The pod comes to the node.  Its claims that are not allocated get devices, if there are any.
-  void Take(const Catalog& catalog, const PodShape& shape, NodeId node, bool logs);
+  // The pod comes to a node.  Its claims that are not allocated get the devices that FindDevices
+  // found for them there; `found` is empty if there are none, and then they hold none.
+  void Take(const PodShape& shape, std::vector<std::vector<HeldDevice>> found, bool logs);
   // The pod goes.
   void Release(const Catalog& catalog, const PodShape& shape, bool logs);
   // Undoes the last logged Take or Release, which was for this shape.
