@@ -30,7 +30,7 @@ struct Attribute;
 
 // One step of an attribute: `.name`, `[index]`.
 struct Qualifier {
-  Value constant;
+  Value constant{};
   const Attribute* attribute = nullptr;  // Instead of the constant.
   bool is_optional = false;
   bool is_presence_test = false;
@@ -49,7 +49,7 @@ struct Attribute {
   const Node* node = nullptr;  // kNode; the condition of kConditional.
   Attribute* yes = nullptr;
   Attribute* no = nullptr;
-  std::vector<Qualifier> qualifiers;
+  std::vector<Qualifier> qualifiers{};
 };
 
 struct Node {
@@ -71,11 +71,11 @@ struct Node {
   // A call that stops at the first argument that fails, and then costs nothing.
   bool stops_early = false;
   uint32_t slot = 0;
-  Value constant;
+  Value constant{};
   Attribute* attribute = nullptr;
   const Overload* overload = nullptr;
-  std::vector<const Node*> args;
-  std::vector<bool> is_optional;
+  std::vector<const Node*> args{};
+  std::vector<bool> is_optional{};
   std::shared_ptr<const re2::RE2> regex;  // kMatches with a constant.
 };
 
@@ -107,11 +107,11 @@ class Evaluator {
     const Node* fold = nullptr;
     bool is_initialized = false;
     bool grows = false;  // The accumulator began as an empty list.
-    Value accumulator;
-    Value item;
+    Value accumulator{};
+    Value item{};
   };
   struct Found {
-    Value value;  // An error, or the value.
+    Value value{};  // An error, or the value.
     bool is_present = false;
   };
 

@@ -34,12 +34,12 @@ struct Expr {
   bool is_presence_test = false;  // kSelect
   bool is_member = false;         // kCall
   uint16_t depth = 1;             // Of the tree below.
-  std::string_view name;          // kFold: the variable of the accumulator.
-  std::string_view variable;      // kFold: the variable of the iteration.
-  Value literal;
+  std::string_view name{};        // kFold: the variable of the accumulator.
+  std::string_view variable{};    // kFold: the variable of the iteration.
+  Value literal{};
   // kFold: range, initial value, condition, step, result.
-  std::vector<Expr*> args;
-  std::vector<bool> is_optional;  // kList, kMap: by element or entry.
+  std::vector<Expr*> args{};
+  std::vector<bool> is_optional{};  // kList, kMap: by element or entry.
 
   // For the checker alone.
   const Type* type = nullptr;

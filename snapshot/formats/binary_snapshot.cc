@@ -370,8 +370,8 @@ class Encoder {
     Kind rest = from;
     rest.meta = {};
     std::vector<uint32_t> words;
-    packed::PackedWriter writer(words, [this](std::string_view text) { return Id(text); });
-    writer.Put(rest);
+    const auto number = [this](std::string_view text) { return Id(text); };
+    packed::PackedWriter(words, number).Put(rest);  // It refers to `number`.
     to.mutable_packed()->Add(words.begin(), words.end());
   }
 

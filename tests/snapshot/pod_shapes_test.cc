@@ -48,6 +48,12 @@ TEST(PodShapesTest, PodsOfOneControllerShareAShape) {
   EXPECT_TRUE(ShareAShape(Rich("web-0"), Rich("web-1")));
 }
 
+// A VerticalPodAutoscaler recommends by the name of the container.
+TEST(PodShapesTest, NamesOfContainersChangeTheShape) {
+  EXPECT_FALSE(ShareAShape(
+      Rich("a"), Rich("b").With([](objects::Pod& p) { p.containers[0].name = "renamed"; })));
+}
+
 TEST(PodShapesTest, FieldsThatNoFilterOrRuleReadsDoNotChangeTheShape) {
   const auto add_volume = [](objects::Pod& p, const char* name, const char* source) {
     auto& volume = p.volumes.emplace_back();
@@ -59,7 +65,6 @@ TEST(PodShapesTest, FieldsThatNoFilterOrRuleReadsDoNotChangeTheShape) {
       [](auto& p) { p.meta.uid = "another"; },
       [](auto& p) { p.meta.creation_time = 7; },
       [](auto& p) { p.meta.annotations.push_back({"note", "x"}); },
-      [](auto& p) { p.containers[0].name = "renamed"; },
       // The API server gives each pod such a volume, with a unique name.
       [&](auto& p) { add_volume(p, "kube-api-access-x2x4q", "projected"); },
       [&](auto& p) { add_volume(p, "config", "configMap"); },

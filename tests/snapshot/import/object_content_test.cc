@@ -54,8 +54,11 @@ uint64_t Content(const Kind& object) {
 TEST(ObjectContentTest, EveryFieldCounts) {
   testing::ForEachKindFilled([]<typename Kind>(Kind full) {
     if constexpr (std::is_same_v<Kind, objects::Pod>) full.node_name = {};
+    if constexpr (std::is_same_v<Kind, objects::PodTemplate>) full.pod.node_name = {};
     testing::ForEachFieldEmptied(full, [&](const std::string& name, const Kind& without) {
-      if (name == "node_name" && std::is_same_v<Kind, objects::Pod>) return;
+      constexpr bool has_pod =
+          std::is_same_v<Kind, objects::Pod> || std::is_same_v<Kind, objects::PodTemplate>;
+      if (name == "node_name" && has_pod) return;
       EXPECT_NE(Content(without), Content(full)) << name;
     });
   });
