@@ -44,7 +44,8 @@ constexpr std::string_view kMagic("EBBSNAP\x01", 8);
 constexpr Text kLacksDevices =
     "spec: the snapshot file was made by an older ebb, which kept no devices";
 constexpr uint32_t kChunkVersion = 2;
-constexpr uint32_t kUncheckedVersion = 1;  // Has no checksums.
+constexpr uint32_t kUncheckedVersion = 1;    // Has no checksums.
+constexpr uint32_t kFewerFieldsVersion = 3;  // Columns with fewer fields.
 // A longer chunk means a damaged file.  Without the limit its length would be allocated before
 // the checksum is verified.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
@@ -1183,6 +1184,9 @@ class FileReader {
     checksum_ = Checksum(bytes_.substr(0, at_), 0);
     if (version == kUncheckedVersion && versions == SnapshotVersions::kChecked) {
       return Error("was made by an older ebb, without checksums; import the dump again");
+    }
+    if (version == kFewerFieldsVersion) {
+      return Error("was made by an older ebb, with fewer fields; import the dump again");
     }
     if (version >= kUncheckedVersion && version <= kColumnVersion) return version;
     return Error(absl::StrCat("is a snapshot of version ", version,

@@ -156,6 +156,7 @@ constexpr auto kPlaces =
 // Texts that stay themselves wherever a name may stand.
 constexpr auto kPlainNames = std::to_array<Text>({
     "",
+    "*",
     "true",
     "false",
     "default",
@@ -215,11 +216,14 @@ constexpr auto kPlainFields = std::to_array<Text>({
     "counter_set",
     "selectors",
     "resource",
+    "target_kind",
+    "update_mode",
+    "strategy",
 });
 // Fields that have a key of a label, or the name of a driver, which is a domain.
 constexpr auto kKeyFields =
     std::to_array<Text>({"topology_key", "match_label_keys", "driver", "provisioner", "attacher",
-                         "extended_resource_name"});
+                         "extended_resource_name", "controlled"});
 // Fields whose parts between slashes are names, and fields that are dropped.
 constexpr auto kPathFields = std::to_array<Text>({"provider_id", "id"});
 constexpr auto kDroppedFields = std::to_array<Text>({"sync_message"});
