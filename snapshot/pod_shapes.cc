@@ -623,25 +623,30 @@ ContainerAsks PodShapes::AskOf(const objects::Pod& pod, const Requests& fit, Sym
     return owner.controller && owner.kind != "DaemonSet";
   });
   if (!is_controlled || pod.node_name.empty() || pod.has_pod_resources) return asks;
-  CpuAndMemory left = {AmountOf(fit, kCpu), AmountOf(fit, kMemory)};
-  bool is_large = left.cpu_milli > kMost || left.memory_bytes > kMost;
-  const auto subtract = [&](const objects::ResourceList& list) {
-    const CpuAndMemory amounts = CpuAndMemoryIn(list);
+  bool is_large = AmountOf(fit, kCpu) > kMost || AmountOf(fit, kMemory) > kMost;
+  const auto amounts_of = [&](const objects::Container& each) {
+    const CpuAndMemory amounts = CpuAndMemoryIn(each.requests);
     is_large |= amounts.cpu_milli > kMost || amounts.memory_bytes > kMost;
-    if (is_large) return amounts;
-    left.cpu_milli -= amounts.cpu_milli;
-    left.memory_bytes -= amounts.memory_bytes;
-    return amounts;
+    return is_large ? CpuAndMemory() : amounts;
   };
-  for (const objects::Container& each : pod.containers) {
-    asks.containers.emplace_back(symbols.Intern(each.name), subtract(each.requests));
-  }
+  CpuAndMemory together;  // What runs when all init containers have ended.
+  CpuAndMemory peak;      // While the init containers run.
   for (const objects::Container& each : pod.init_containers) {
-    if (each.restart_policy == "Always") subtract(each.requests);
+    const CpuAndMemory amounts = amounts_of(each);
+    peak.cpu_milli = std::max(peak.cpu_milli, together.cpu_milli + amounts.cpu_milli);
+    peak.memory_bytes = std::max(peak.memory_bytes, together.memory_bytes + amounts.memory_bytes);
+    if (each.restart_policy != "Always") continue;
+    together.cpu_milli += amounts.cpu_milli;
+    together.memory_bytes += amounts.memory_bytes;
   }
-  subtract(pod.overhead);
+  for (const objects::Container& each : pod.containers) {
+    const CpuAndMemory amounts = amounts_of(each);
+    asks.containers.emplace_back(symbols.Intern(each.name), amounts);
+    together.cpu_milli += amounts.cpu_milli;
+    together.memory_bytes += amounts.memory_bytes;
+  }
   if (is_large) return {};
-  asks.init = {std::max<int64_t>(left.cpu_milli, 0), std::max<int64_t>(left.memory_bytes, 0)};
+  asks.init = {peak.cpu_milli - together.cpu_milli, peak.memory_bytes - together.memory_bytes};
   return asks;
 }
 
@@ -785,8 +790,9 @@ void PodShapes::FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const C
   }
   Requests next = shape.fit_requests;
   const auto change = [&](ResourceId resource, int64_t by, int64_t init) {
-    // An init container that asks for more than the containers together hides `init` of the change.
-    const int64_t amount = AmountOf(next, resource) - init + std::max(by, init);
+    // The pod asks for what its containers ask for together, or for `init` more.
+    const int64_t amount =
+        AmountOf(next, resource) - std::max<int64_t>(init, 0) + std::max(by, init);
     std::erase_if(next, [&](const ResourceQuantity& q) { return q.resource == resource; });
     if (amount <= 0) return;
     const auto at = std::ranges::lower_bound(next, resource, {}, &ResourceQuantity::resource);

@@ -75,7 +75,8 @@ struct PodRequests {
 // What the containers of a pod on a node ask for.
 struct ContainerAsks {
   std::vector<std::pair<TextId, CpuAndMemory>> containers;  // By name; without init containers.
-  // How much more an init container asks for than all containers that run after it.
+  // How much more an init container asks for than all containers that run after it; negative: they
+  // ask for more.
   CpuAndMemory init;
 };
 
