@@ -76,7 +76,7 @@ struct Node {
   const Overload* overload = nullptr;
   std::vector<const Node*> args{};
   std::vector<bool> is_optional{};
-  std::shared_ptr<const re2::RE2> regex;  // kMatches with a constant.
+  std::shared_ptr<const re2::RE2> regex{};  // kMatches with a constant.
 };
 
 struct Program {

@@ -1323,7 +1323,10 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   ListPodsCountedOtherwise();
   ConnectBudgets();
   catalog_->storage_->Connect(*catalog_->symbols_);
-  catalog_->devices_->Connect(catalog_->nodes_, catalog_->symbols());
+  std::vector<DeviceNode> device_nodes;
+  device_nodes.reserve(catalog_->nodes_.size());
+  for (const NodeInfo& node : catalog_->nodes_) device_nodes.push_back({node.name, node.labels});
+  catalog_->devices_->Connect(device_nodes, catalog_->symbols());
   for (PodShape& shape : catalog_->shapes_) {
     ConnectDeviceClaims(shape);
     RefuseDeviceClasses(shape);

@@ -209,8 +209,9 @@ class DeviceSearch {
       const std::optional<bool> matches = SelectorsMatch(selectors, device);
       if (!matches || !*matches) return matches;
     }
+    const NodeInfo& node = catalog_.node(node_);
     return !slice.per_device_nodes ||
-           device.reach.Matches(catalog_.node(node_), catalog_.symbols());
+           device.reach.Matches({node.name, node.labels}, catalog_.symbols());
   }
 
   [[nodiscard]] bool IsTaken(DeviceId id) const {
@@ -492,7 +493,8 @@ class DeviceSearch {
 
 // Whether an allocated claim can be used on the node.
 bool ReachesNode(const Catalog& catalog, const DeviceClaimInfo& claim,
-                 const DeviceClaimState& state, const NodeInfo& node) {
+                 const DeviceClaimState& state, const NodeInfo& info) {
+  const DeviceNode node = {info.name, info.labels};
   const Symbols& symbols = catalog.symbols();
   if (state.as_in_status) return claim.allocated_on.Matches(node, symbols);
   return std::ranges::all_of(state.devices, [&](const HeldDevice& held) {

@@ -74,10 +74,10 @@ cel::AttributeValue ValueOf(const objects::DeviceAttribute& attribute, std::stri
 
 }  // namespace
 
-bool DeviceReach::Matches(const NodeInfo& node_info, const Symbols& symbols) const {
-  if (node != kNoText) return node_info.name == node;
+bool DeviceReach::Matches(const DeviceNode& of, const Symbols& symbols) const {
+  if (node != kNoText) return of.name == node;
   if (everywhere) return true;
-  return has_selector && MatchesNodeAffinity(selector, node_info.name, node_info.labels, symbols);
+  return has_selector && MatchesNodeAffinity(selector, of.name, of.labels, symbols);
 }
 
 bool DeviceClaimInfo::IsReservedFor(TextId uid) const {
@@ -271,7 +271,7 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
 // ---------------------------------------------------------------------------
 // Connecting
 
-bool Devices::IsSeen(const SliceInfo& slice, const NodeInfo& node, const Symbols& symbols) const {
+bool Devices::IsSeen(const SliceInfo& slice, const DeviceNode& node, const Symbols& symbols) const {
   if (slice.has_counters) return true;
   if (slice.reach_known) return slice.reach.Matches(node, symbols);
   if (!slice.per_device_nodes) return false;
@@ -325,7 +325,7 @@ void Devices::BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t
   }
 }
 
-std::vector<NodePool> Devices::GatherPools(const NodeInfo& node, std::span<const uint32_t> own,
+std::vector<NodePool> Devices::GatherPools(const DeviceNode& node, std::span<const uint32_t> own,
                                            const Symbols& symbols) const {
   // The slices that matter for the node, by pool: those of the newest generation among them.
   absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> seen_of_pool;
@@ -369,7 +369,7 @@ std::vector<NodePool> Devices::GatherPools(const NodeInfo& node, std::span<const
   return pools;
 }
 
-void Devices::Connect(std::span<const NodeInfo> nodes, const Symbols& symbols) {
+void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols) {
   for (Selector& selector : selectors_) {
     selector.compiled.emplace(cel::DeviceSelector::Compile(selector.expression));
     selector.answers = std::make_unique<std::atomic<Answer>[]>(shapes_.size());

@@ -41,7 +41,11 @@
 
 namespace ebb {
 
-struct NodeInfo;
+// What is read of a node.
+struct DeviceNode {
+  TextId name;
+  const LabelSet& labels;
+};
 
 // The nodes that reach a device, or on which a claim's devices may be used.
 struct DeviceReach {
@@ -50,7 +54,7 @@ struct DeviceReach {
   bool has_selector = false;
   Constraints selector;
 
-  [[nodiscard]] bool Matches(const NodeInfo& node_info, const Symbols& symbols) const;
+  [[nodiscard]] bool Matches(const DeviceNode& of, const Symbols& symbols) const;
 };
 
 struct DeviceInfo {
@@ -163,7 +167,7 @@ class Devices {
   void Put(const objects::ResourceSlice& from, Symbols& symbols);
 
   // Must be called once, after everything was added.
-  void Connect(std::span<const NodeInfo> nodes, const Symbols& symbols);
+  void Connect(std::span<const DeviceNode> nodes, const Symbols& symbols);
 
   // What a selector says of a device.
   enum class Answer : uint8_t { kNotAsked, kNo, kYes, kError, kNotUnderstood };
@@ -240,11 +244,11 @@ class Devices {
   std::vector<DeviceInfo::NamedCounter> Counters(const std::vector<objects::DeviceCounters>& sets,
                                                  std::string_view where, SliceInfo& slice,
                                                  Symbols& symbols) const;
-  std::vector<NodePool> GatherPools(const NodeInfo& node, std::span<const uint32_t> own,
+  std::vector<NodePool> GatherPools(const DeviceNode& node, std::span<const uint32_t> own,
                                     const Symbols& symbols) const;
   void BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t> all,
                  NodePool& pool) const;
-  [[nodiscard]] bool IsSeen(const SliceInfo& slice, const NodeInfo& node,
+  [[nodiscard]] bool IsSeen(const SliceInfo& slice, const DeviceNode& node,
                             const Symbols& symbols) const;
   [[nodiscard]] bool CountersExist(uint32_t slice, const NodePool& pool) const;
   [[nodiscard]] cel::DeviceForSelector ForSelector(uint32_t shape) const;
