@@ -593,20 +593,29 @@ struct Scrubber::Impl {
     Do("owners", meta.owners);
   }
 
-  // The name of a ReplicaSet is that of its Deployment with the label pod-template-hash: answers
-  // take it apart.
+  // The name of a ReplicaSet is that of its Deployment with the label pod-template-hash, and the
+  // name of a CronJob's Job ends with a number: answers take them apart.
   void ComposeWorkload(const objects::ObjectMeta& meta) {
-    const std::optional<Text> hash_label = FindValue(meta.labels, "pod-template-hash");
-    if (is_writing() || !hash_label || hash_label->empty()) return;
-    const auto compose = [&](Text name) {
-      if (name.size() < hash_label->size() + 2 || !name.ends_with(*hash_label)) return;
-      const size_t at = name.size() - hash_label->size() - 1;
-      if (name[at] != '-') return;
+    if (is_writing()) return;
+    const auto compose = [&](Text name, size_t at) {
       composed.emplace(name, at);
-      Name(name.substr(0, at)), Name(*hash_label);
+      Name(name.substr(0, at)), Name(name.substr(at + 1));
     };
-    compose(meta.name);
-    for (const objects::OwnerReference& owner : meta.owners) compose(owner.name);
+    const Text hash_label = FindValue(meta.labels, "pod-template-hash").value_or("");
+    const auto compose_with_hash = [&](Text name) {
+      if (hash_label.empty() || name.size() < hash_label.size() + 2) return;
+      const size_t at = name.size() - hash_label.size() - 1;
+      if (name.ends_with(hash_label) && name[at] == '-') compose(name, at);
+    };
+    compose_with_hash(meta.name);
+    for (const objects::OwnerReference& owner : meta.owners) {
+      compose_with_hash(owner.name);
+      const size_t dash = owner.name.rfind('-');
+      if (owner.kind == "Job" && dash != Text::npos && dash > 0 &&
+          ParseInt64(owner.name.substr(dash + 1))) {
+        compose(owner.name, dash);
+      }
+    }
   }
 
   // The claim of an ephemeral volume is called POD-VOLUME.
@@ -706,8 +715,9 @@ struct Scrubber::Impl {
             absl::StrCat(digits.substr(0, 8), "-", digits.substr(8, 4), "-", digits.substr(12, 4),
                          "-", digits.substr(16, 4), "-", digits.substr(20, 12));
       } else {
-        sorted[i]->second = absl::StrCat(Absl(FirstLetters(sorted[i]->first)), Digits(i, width),
-                                         "-", Digits(keyed, 8));
+        // Without a dash, at which names of workloads are taken apart.
+        sorted[i]->second =
+            absl::StrCat(Absl(FirstLetters(sorted[i]->first)), Digits(i, width), Digits(keyed, 8));
       }
     }
     report.pseudonyms = names.size();
