@@ -1911,7 +1911,7 @@ bool ObjectFields<Fields>::DeviceRequest(Value& value, objects::DeviceRequest& r
   constexpr Text kRequest = "spec.devices.requests[]";
   constexpr Text kExactly = "spec.devices.requests[].exactly";
   constexpr Text kAlternative = "spec.devices.requests[].firstAvailable[]";
-  return fields_.Members(value, [&](Key key, Value& member) {
+  const bool read = fields_.Members(value, [&](Key key, Value& member) {
     if (key == "name") return fields_.String(member, request.name);
     if (key == "firstAvailable") {
       request.first_available = true;
@@ -1931,6 +1931,9 @@ bool ObjectFields<Fields>::DeviceRequest(Value& value, objects::DeviceRequest& r
       return DeviceAskMember(part, field, kExactly, request.asks.front());
     });
   });
+  // Protobuf has no field for what is empty, and JSON may have one.
+  if (!request.first_available && request.asks.empty()) request.asks.emplace_back();
+  return read;
 }
 
 template <typename Fields>
