@@ -128,7 +128,7 @@ struct Overload {
 // All overloads; those of one function stand together.
 absl::Span<const Overload> Overloads();
 
-// The overloads of a function; empty if there is none.
+// The overloads of the function; empty if no function has this name.
 absl::Span<const Overload> FindFunction(std::string_view name);
 
 // Whether Kubernetes has a function or type of that name, which is not evaluated here.

@@ -1,7 +1,6 @@
 #include "engine/stable_planner.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -68,11 +67,6 @@ PassInput QuestionOf(const PlanRequest& request) {
 // due for each plan.
 bool IsDue(uint32_t every, uint64_t plan, uint32_t offset = 0) {
   return every != 0 && plan % every == offset;
-}
-
-bool HaveSameMoves(const std::vector<Move>& one, const std::vector<Move>& other) {
-  return one.size() == other.size() &&
-         (one.empty() || std::memcmp(one.data(), other.data(), one.size() * sizeof(Move)) == 0);
 }
 
 }  // namespace

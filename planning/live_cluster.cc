@@ -67,7 +67,7 @@ class TakingSink final : public AnyObjectSink {
   std::set<std::string, std::less<>> empty_kinds_;
 };
 
-// Counts the objects that are neither nodes nor pods, of which a LoadedCluster has the numbers.
+// Counts the objects that are neither nodes nor pods.  A LoadedCluster has the numbers of those.
 class CountingLoader final : public ClusterLoader {
  public:
   using ClusterLoader::ClusterLoader;

@@ -10,19 +10,16 @@
 #ifndef EBB_PREDICATES_DYNAMIC_RESOURCES_H_
 #define EBB_PREDICATES_DYNAMIC_RESOURCES_H_
 
-#include <string>
-
 #include "snapshot/cluster_snapshot.h"
+#include "snapshot/device_allocator.h"
 
 namespace ebb {
 
 bool FitsDynamicResources(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
-// Why FitsDynamicResources returns false, in the scheduler's words; empty if it returns true.
-std::string WhyNotDynamicResources(const ClusterSnapshot& snapshot, const PodShape& shape,
-                                   NodeId node);
-// And in ebb's words: which devices do not serve the pod, and why.
-std::string DeviceDetail(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
+// Why FitsDynamicResources returns false; empty if it returns true.
+DeviceProblem WhyNotDynamicResources(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                     NodeId node);
 
 }  // namespace ebb
 

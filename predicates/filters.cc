@@ -289,7 +289,7 @@ constexpr Row kFilters[] = {
             [](const Question& q) { return FitsDynamicResources(q.snapshot, q.shape, q.node); },
         .say =
             [](const Question& q, Reasons& reasons) {
-              const std::string why = WhyNotDynamicResources(q.snapshot, q.shape, q.node);
+              const std::string why = WhyNotDynamicResources(q.snapshot, q.shape, q.node).reason;
               Say(why.empty(), why, reasons);
             },
     },
@@ -454,7 +454,7 @@ PodParts PartsOf(const Catalog& catalog, const PodShape& shape, std::index_seque
 // Of a filter that has rejected the node.
 std::string DetailOf(const Question& q, Filter filter) {
   if (filter != Filter::kDynamicResources) return {};
-  return DeviceDetail(q.snapshot, q.shape, q.node);
+  return WhyNotDynamicResources(q.snapshot, q.shape, q.node).detail;
 }
 
 }  // namespace

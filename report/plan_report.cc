@@ -398,11 +398,12 @@ std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapsh
 }
 
 size_t CountBufferPods(const Catalog& catalog, std::span<const PodId> pods) {
-  if (catalog.buffers().empty()) return 0;
-  const std::vector<PodId> all = catalog.BufferPods();
-  const absl::flat_hash_set<PodId> of_buffers(all.begin(), all.end());
   return static_cast<size_t>(
-      std::ranges::count_if(pods, [&](PodId pod) { return of_buffers.contains(pod); }));
+      std::ranges::count_if(pods, [&](PodId pod) { return catalog.IsBufferPod(pod); }));
+}
+size_t CountBufferPods(const Catalog& catalog, std::span<const Move> moves) {
+  return static_cast<size_t>(std::ranges::count_if(
+      moves, [&](const Move& move) { return catalog.IsBufferPod(move.pod); }));
 }
 
 PodsWithRoom CountRoom(const PlanContext& context) {
@@ -414,12 +415,10 @@ PodsWithRoom CountRoom(const PlanContext& context) {
   const auto pending = static_cast<size_t>(std::ranges::count_if(
       context.cluster->pending, [&](PodId pod) { return !displaced.contains(pod); }));
   // Pods of CapacityBuffers do not count.
-  std::vector<PodId> found;
-  for (const Move& move : packed) found.push_back(move.pod);
   const Catalog& catalog = context.catalog();
   const size_t of_buffers = CountBufferPods(catalog, context.cluster->pending);
   return {.pending = pending - of_buffers,
-          .pending_placed = packed.size() - placed - CountBufferPods(catalog, found),
+          .pending_placed = packed.size() - placed - CountBufferPods(catalog, packed),
           .displaced = displaced.size(),
           .displaced_placed = placed};
 }

@@ -195,6 +195,7 @@ struct PodsWithRoom {
 PodsWithRoom CountRoom(const PlanContext& context);
 // How many of `pods` stand for CapacityBuffers.  They do not count in PodsWithRoom.
 size_t CountBufferPods(const Catalog& catalog, std::span<const PodId> pods);
+size_t CountBufferPods(const Catalog& catalog, std::span<const Move> moves);
 // Pods that run on nodes, including nodes in deletion.
 size_t RunningPods(const PlanContext& context);
 // Nodes that stay because the plan uses up the disruptions that a budget allows at a time.  The

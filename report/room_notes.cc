@@ -13,7 +13,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "engine/plan/node_standing.h"
+#include "engine/plan/headroom.h"
 
 namespace ebb {
 namespace {
@@ -92,8 +92,7 @@ std::optional<RoomNotes::HeadroomNote> HeadroomOf(const PlanReport& report) {
   absl::flat_hash_set<NodeId> gone;
   for (const RemovableNode& removal : context.made->plan.remove) gone.insert(removal.node);
   const auto counts = [&](NodeId node) {
-    const NodeInfo& info = catalog.node(node);
-    return !gone.contains(node) && info.ready && !info.unschedulable && !IsLeaving(catalog, node);
+    return !gone.contains(node) && CountsForHeadroom(catalog, node);
   };
   double offered[2] = {};
   double free[2] = {};

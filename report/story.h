@@ -2,9 +2,10 @@
 // html_page.h; page.js draws the parts in their order.
 //
 //   Story story("ebb run --simulate", "60 nodes for 6 h", "saved: 80 node-hours of 360");
-//   story.Part("nodes", "Nodes").Chart("Nodes", {.lines = {{.name = "with ebb", .points =
-//   points}}}); story.Part("figures", "Figures").Table("", {"", "with ebb"}, {{"nodes deleted",
-//   "12"}}); absl::Status written = WriteFile(path, HtmlReport(std::move(story).Data()));
+//   const StoryChart nodes{.lines = {{.name = "with ebb", .points = points}}};
+//   story.Part("nodes", "Nodes").Chart("Nodes", nodes);
+//   story.Part("figures", "Figures").Table("", {"", "with ebb"}, {{"nodes deleted", "12"}});
+//   absl::Status written = WriteFile(path, HtmlReport(std::move(story).Data()));
 //
 // Threads: not thread-safe.
 

@@ -91,20 +91,14 @@ SessionCluster::SessionCluster(std::string name, const SessionOptions& options)
       feed_(name_) {}
 
 LiveSnapshot::Options SessionCluster::LiveOptionsOf(const LoadOptions& load) {
-  if (!options_.as_given) {
-    LiveSnapshot::Options options = LiveCluster::LiveOptionsOf(load);
-    options.rebuild_observer = &rebuild_log_;
-    return options;
+  LiveSnapshot::Options options = LiveCluster::LiveOptionsOf(load);
+  options.rebuild_observer = &rebuild_log_;
+  if (options_.as_given) {
+    options.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min();
+    options.keep_ended_pods = true;
+    options.unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels;
   }
-  return {.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
-          .bypassed_schedulers = load.bypassed_schedulers,
-          .keep_ended_pods = true,
-          .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels,
-          .renew_texts = true,
-          .match_os = load.match_os,
-          .kubernetes_version = load.kubernetes_version,
-          .vpa = load.vpa,
-          .rebuild_observer = &rebuild_log_};
+  return options;
 }
 
 std::unique_ptr<LiveCluster> SessionCluster::NewCluster(const LoadOptions& load) {

@@ -423,8 +423,7 @@ void PutTables(const PlanReport& report, uint32_t rows, bool every_node, wire::P
   to.set_kept(report.keep.size());
   PutSearched(report, to);
   // Pods of CapacityBuffers have sentences of their own.
-  std::vector<PodId> packed;
-  for (const Move& move : context.made->plan.packed) packed.push_back(move.pod);
+  const std::vector<Move>& packed = context.made->plan.packed;
   const Catalog& catalog = context.catalog();
   const std::vector<PodId>& pending = context.cluster->pending;
   to.set_pending(pending.size() - CountBufferPods(catalog, pending));

@@ -77,12 +77,6 @@ bool IsTrue(std::string_view text) {
          text == "True";
 }
 
-TaintEffect ParseEffect(std::string_view effect) {
-  if (effect == "NoSchedule") return TaintEffect::kNoSchedule;
-  if (effect == "NoExecute") return TaintEffect::kNoExecute;
-  return TaintEffect::kOther;
-}
-
 bool IsUnreadyTaint(std::string_view key) {
   return key == "node.kubernetes.io/not-ready" || key == "node.kubernetes.io/disk-pressure" ||
          key == "node.kubernetes.io/network-unavailable";
@@ -508,8 +502,7 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
   info.uid = symbols.Intern(node.meta.uid);
   info.labels = InternLabels(node.meta.labels, symbols);
   for (const objects::Taint& taint : node.taints) {
-    info.taints.push_back({symbols.Intern(taint.key), symbols.Intern(taint.value),
-                           symbols.Intern(taint.effect), ParseEffect(taint.effect)});
+    info.taints.push_back(CompileTaint(taint, symbols));
     if (taint.key == kHardTaint) info.to_be_deleted = ParseTime(taint.value);
     if (taint.key == kSoftTaint) info.deletion_candidate = ParseTime(taint.value);
   }

@@ -74,10 +74,8 @@ std::string Catalog::PodName(PodId id) const {
 
 std::vector<PodId> Catalog::BufferPods() const {
   std::vector<PodId> pods;
-  for (const KeptBuffer& buffer : buffers_) {
-    for (int64_t i = 0; i < buffer.pods; ++i) {
-      pods.push_back(PodId{static_cast<uint32_t>(Index(buffer.first) + static_cast<size_t>(i))});
-    }
+  for (size_t p = BufferPodsBegin(); p < BufferPodsEnd(); ++p) {
+    pods.push_back(PodId{static_cast<uint32_t>(p)});
   }
   return pods;
 }

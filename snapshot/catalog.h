@@ -565,6 +565,10 @@ class Catalog {
            !gang_states_.may_move.contains(id);
   }
   [[nodiscard]] const std::vector<KeptBuffer>& buffers() const { return buffers_; }
+  // Whether the pod stands for a buffer.
+  [[nodiscard]] bool IsBufferPod(PodId id) const {
+    return Index(id) >= BufferPodsBegin() && Index(id) < BufferPodsEnd();
+  }
   // The pods of all buffers.
   [[nodiscard]] std::vector<PodId> BufferPods() const;
   // REQUIRES: shape_of(id).terminating.
@@ -630,6 +634,16 @@ class Catalog {
   friend class LiveSnapshot;
   friend class PodShapes;
   friend class TopologyTables;
+
+  // The ids of the pods of all buffers follow each other (SnapshotBuilder::AddBufferPods).
+  [[nodiscard]] size_t BufferPodsBegin() const {
+    return buffers_.empty() ? 0 : Index(buffers_.front().first);
+  }
+  [[nodiscard]] size_t BufferPodsEnd() const {
+    return buffers_.empty()
+               ? 0
+               : Index(buffers_.back().first) + static_cast<size_t>(buffers_.back().pods);
+  }
 
   // Notes the pod's node, on which it takes PodShape::home_requests.
   void SetHome(PodId pod, NodeId node) {

@@ -17,19 +17,6 @@ namespace {
 
 using Answer = Devices::Answer;
 
-bool Tolerates(std::span<const Constraints::Toleration> tolerations, const Taint& taint) {
-  return std::ranges::any_of(tolerations, [&](const Constraints::Toleration& each) {
-    return (each.effect == kNoText || each.effect == taint.effect_text) &&
-           (each.key == kNoText || each.key == taint.key) &&
-           (each.exists || each.value == taint.value);
-  });
-}
-
-bool ToleratesTaintsOf(const DeviceInfo& device, const DeviceAskInfo& ask) {
-  return std::ranges::all_of(device.taints,
-                             [&](const Taint& taint) { return Tolerates(ask.tolerations, taint); });
-}
-
 // One search.  Its functions are those of the allocator that it follows: AllocateOne is
 // allocateOne, and so on.
 class DeviceSearch {
@@ -334,7 +321,7 @@ class DeviceSearch {
             problem_.clear();
             return true;  // The search fails when it comes to this device.
           }
-          found += *selectable && ToleratesTaintsOf(device, *ask.ask) ? 1 : 0;
+          found += *selectable && ToleratesAll(ask.ask->tolerations, device.taints) ? 1 : 0;
         }
       }
     }
@@ -346,7 +333,7 @@ class DeviceSearch {
     const DeviceInfo& device = devices_.device(index);
     if (IsInUse(device, *ask.ask, at.claim)) return Outcome::kNo;
     if (!device.consumes.empty() && !TakeCounters(device, pool)) return Outcome::kNo;
-    if (!ToleratesTaintsOf(device, *ask.ask)) {
+    if (!ToleratesAll(ask.ask->tolerations, device.taints)) {
       GiveBackCounters(device, pool);
       return Outcome::kNo;
     }
@@ -431,9 +418,7 @@ class DeviceSearch {
     for (const DeviceInfo::NamedCounter& used : device.consumes) {
       for (size_t c = 0; c < pool.counters.size(); ++c) {
         const DeviceInfo::NamedCounter& has = pool.counters[c];
-        if (has.counter_set == used.counter_set && has.name == used.name) {
-          to[c] += sign * used.nanos;
-        }
+        if (has.IsNamedAs(used)) to[c] += sign * used.nanos;
       }
     }
   }
@@ -559,7 +544,7 @@ std::string DetailOf(const Catalog& catalog, const DeviceState& state, NodeId no
                 say(device, "fails selector ", Absl(devices.Expression(*failed)));
               } else if (!ask.admin_access && state.Uses(device.id) > 0) {
                 say(device, "is in use");
-              } else if (!ToleratesTaintsOf(device, ask)) {
+              } else if (!ToleratesAll(ask.tolerations, device.taints)) {
                 say(device, "has a taint that request ", text(request.name), " does not tolerate");
               }
             }

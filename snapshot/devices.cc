@@ -25,35 +25,6 @@ DeviceReach CompileReach(Text node, bool everywhere, const objects::NodeSelector
   return reach;
 }
 
-std::vector<Taint> CompileTaints(const std::vector<objects::Taint>& taints, Symbols& symbols) {
-  std::vector<Taint> compiled;
-  for (const objects::Taint& taint : taints) {
-    // Taints without these effects keep no claim away.
-    const bool is_no_schedule = taint.effect == "NoSchedule";
-    if (!is_no_schedule && taint.effect != "NoExecute") continue;
-    compiled.push_back(
-        {.key = symbols.Intern(taint.key),
-         .value = symbols.Intern(taint.value),
-         .effect_text = symbols.Intern(taint.effect),
-         .effect = is_no_schedule ? TaintEffect::kNoSchedule : TaintEffect::kNoExecute});
-  }
-  return compiled;
-}
-
-std::vector<Constraints::Toleration> CompileTolerations(
-    const std::vector<objects::Toleration>& tolerations, Symbols& symbols) {
-  std::vector<Constraints::Toleration> compiled;
-  for (const objects::Toleration& each : tolerations) {
-    const bool exists = each.op == "Exists";
-    if (!exists && !each.op.empty() && each.op != "Equal") continue;
-    compiled.push_back({.key = symbols.Intern(each.key),
-                        .value = symbols.Intern(each.value),
-                        .exists = exists,
-                        .effect = symbols.Intern(each.effect)});
-  }
-  return compiled;
-}
-
 // Keeps the first reason.
 void SetReason(std::string& to, std::string_view why) {
   if (to.empty()) to = why;
@@ -258,7 +229,9 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
     made.id = InternDevice(to.driver, to.pool, made.name);
     made.slice = index;
     made.shape = InternShape(device, symbols.Text(to.driver), to, symbols);
-    made.taints = CompileTaints(device.taints, symbols);
+    for (const objects::Taint& taint : device.taints) {
+      made.taints.push_back(CompileTaint(taint, symbols));
+    }
     made.reach = CompileReach(device.node_name, device.all_nodes, device.node_selector, symbols);
     if (device.node_selector.terms.size() > 1) {
       SetReason(to.not_understood, "spec.devices[].nodeSelector: several terms");
@@ -284,10 +257,8 @@ bool Devices::IsSeen(const SliceInfo& slice, const DeviceNode& node, const Symbo
 bool Devices::CountersExist(uint32_t slice, const NodePool& pool) const {
   for (uint32_t d = slices_[slice].first_device; d < slices_[slice].end_device; ++d) {
     for (const NamedCounter& used : devices_[d].consumes) {
-      const auto is_same = [&](const NamedCounter& has) {
-        return has.counter_set == used.counter_set && has.name == used.name;
-      };
-      if (std::ranges::none_of(pool.counters, is_same)) return false;
+      const auto is_used = [&](const NamedCounter& has) { return has.IsNamedAs(used); };
+      if (std::ranges::none_of(pool.counters, is_used)) return false;
     }
   }
   return true;
@@ -325,6 +296,16 @@ void Devices::BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t
   }
 }
 
+// `newest`: the slices of one pool that were added, all of one generation.
+void Devices::AddIfNewest(uint32_t slice, std::vector<uint32_t>& newest) const {
+  if (!newest.empty()) {
+    const int64_t generation = slices_[newest.front()].generation;
+    if (slices_[slice].generation < generation) return;
+    if (slices_[slice].generation > generation) newest.clear();
+  }
+  newest.push_back(slice);
+}
+
 std::vector<NodePool> Devices::GatherPools(const DeviceNode& node, std::span<const uint32_t> own,
                                            const Symbols& symbols) const {
   // The slices that matter for the node, by pool: those of the newest generation among them.
@@ -332,10 +313,7 @@ std::vector<NodePool> Devices::GatherPools(const DeviceNode& node, std::span<con
   const auto add = [&](uint32_t s) {
     const SliceInfo& slice = slices_[s];
     if (!IsSeen(slice, node, symbols)) return;
-    std::vector<uint32_t>& seen = seen_of_pool[{slice.driver, slice.pool}];
-    if (!seen.empty() && slice.generation < slices_[seen.front()].generation) return;
-    if (!seen.empty() && slice.generation > slices_[seen.front()].generation) seen.clear();
-    seen.push_back(s);
+    AddIfNewest(s, seen_of_pool[{slice.driver, slice.pool}]);
   };
   for (const uint32_t s : own) {
     if (!slices_[s].has_counters) add(s);
@@ -486,8 +464,8 @@ std::string Devices::WhyNotUnderstood(DeviceClaimId id, const Symbols& symbols) 
   return {};
 }
 
-std::optional<double> Devices::UseOfPool(std::span<const uint32_t> slices,
-                                         const absl::flat_hash_set<DeviceId>& used) const {
+double Devices::UseOfPool(std::span<const uint32_t> slices,
+                          const absl::flat_hash_set<DeviceId>& used) const {
   bool has_counters = false;
   size_t total = 0;
   size_t allocated = 0;
@@ -532,21 +510,17 @@ std::optional<Devices::PoolUse> Devices::HighestUse(
   absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> pools;
   for (const uint32_t s : own_slices_[Index(node)]) {
     const SliceInfo& slice = slices_[s];
-    std::vector<uint32_t>& newest = pools[{slice.driver, slice.pool}];
-    if (!newest.empty() && slice.generation < slices_[newest.front()].generation) continue;
-    if (!newest.empty() && slice.generation > slices_[newest.front()].generation) newest.clear();
-    newest.push_back(s);
+    AddIfNewest(s, pools[{slice.driver, slice.pool}]);
   }
   PoolUse highest;
   for (const auto& [id, slices] : pools) {
     if (static_cast<int64_t>(slices.size()) != slices_[slices.front()].slice_count) {
       return std::nullopt;
     }
-    const std::optional<double> use = UseOfPool(slices, used);
-    const bool is_higher = *use > highest.utilization || highest.driver == kNoText;
-    if (is_higher ||
-        (*use == highest.utilization && id > std::pair(highest.driver, highest.pool))) {
-      highest = {id.first, id.second, *use};
+    const double use = UseOfPool(slices, used);
+    const bool is_higher = use > highest.utilization || highest.driver == kNoText;
+    if (is_higher || (use == highest.utilization && id > std::pair(highest.driver, highest.pool))) {
+      highest = {id.first, id.second, use};
     }
   }
   return highest;

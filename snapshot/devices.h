@@ -62,6 +62,9 @@ struct DeviceInfo {
     TextId counter_set;
     TextId name;
     absl::int128 nanos;
+    [[nodiscard]] bool IsNamedAs(const NamedCounter& other) const {
+      return counter_set == other.counter_set && name == other.name;
+    }
   };
   DeviceId id{};
   TextId name = kNoText;
@@ -244,6 +247,7 @@ class Devices {
   std::vector<DeviceInfo::NamedCounter> Counters(const std::vector<objects::DeviceCounters>& sets,
                                                  std::string_view where, SliceInfo& slice,
                                                  Symbols& symbols) const;
+  void AddIfNewest(uint32_t slice, std::vector<uint32_t>& newest) const;
   std::vector<NodePool> GatherPools(const DeviceNode& node, std::span<const uint32_t> own,
                                     const Symbols& symbols) const;
   void BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t> all,
@@ -252,8 +256,8 @@ class Devices {
                             const Symbols& symbols) const;
   [[nodiscard]] bool CountersExist(uint32_t slice, const NodePool& pool) const;
   [[nodiscard]] cel::DeviceForSelector ForSelector(uint32_t shape) const;
-  [[nodiscard]] std::optional<double> UseOfPool(std::span<const uint32_t> slices,
-                                                const absl::flat_hash_set<DeviceId>& used) const;
+  [[nodiscard]] double UseOfPool(std::span<const uint32_t> slices,
+                                 const absl::flat_hash_set<DeviceId>& used) const;
 
   std::vector<DeviceClassInfo> classes_;
   absl::flat_hash_map<TextId, uint32_t> classes_by_name_;

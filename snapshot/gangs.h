@@ -1,4 +1,4 @@
-// Gangs: which pods of which gangs may leave their nodes.
+// Gangs: which pods may leave their nodes although they belong to a gang.
 //
 // A gang is a set of pods that run together or not at all.  Moving one of them stops the others'
 // work.  A gang holds its pods where they are, except:

@@ -315,14 +315,7 @@ Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols) {
   for (const objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
     constraints.terms.push_back(CompileNodeTerm(term, symbols));
   }
-  for (const objects::Toleration& toleration : pod.tolerations) {
-    const bool exists = toleration.op == "Exists";
-    if (!exists && !toleration.op.empty() && toleration.op != "Equal") continue;
-    constraints.tolerations.push_back({.key = symbols.Intern(toleration.key),
-                                       .value = symbols.Intern(toleration.value),
-                                       .exists = exists,
-                                       .effect = symbols.Intern(toleration.effect)});
-  }
+  constraints.tolerations = CompileTolerations(pod.tolerations, symbols);
   CollectNodeNames(pod.required_node_affinity, symbols, constraints);
   constraints.names_a_node =
       constraints.only_named_nodes || NamesANode(constraints, symbols.Intern(kHostnameLabel));
@@ -344,8 +337,32 @@ bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
                      });
 }
 
-bool Tolerates(const Constraints& constraints, const Taint& taint) {
-  return std::any_of(constraints.tolerations.begin(), constraints.tolerations.end(),
+std::vector<Constraints::Toleration> CompileTolerations(
+    std::span<const objects::Toleration> tolerations, Symbols& symbols) {
+  std::vector<Constraints::Toleration> compiled;
+  for (const objects::Toleration& toleration : tolerations) {
+    const bool exists = toleration.op == "Exists";
+    if (!exists && !toleration.op.empty() && toleration.op != "Equal") continue;
+    compiled.push_back({.key = symbols.Intern(toleration.key),
+                        .value = symbols.Intern(toleration.value),
+                        .exists = exists,
+                        .effect = symbols.Intern(toleration.effect)});
+  }
+  return compiled;
+}
+
+Taint CompileTaint(const objects::Taint& taint, Symbols& symbols) {
+  TaintEffect effect = TaintEffect::kOther;
+  if (taint.effect == "NoSchedule") effect = TaintEffect::kNoSchedule;
+  if (taint.effect == "NoExecute") effect = TaintEffect::kNoExecute;
+  return {.key = symbols.Intern(taint.key),
+          .value = symbols.Intern(taint.value),
+          .effect_text = symbols.Intern(taint.effect),
+          .effect = effect};
+}
+
+bool Tolerates(std::span<const Constraints::Toleration> tolerations, const Taint& taint) {
+  return std::any_of(tolerations.begin(), tolerations.end(),
                      [&](const Constraints::Toleration& toleration) {
                        if (toleration.effect != kNoText && toleration.effect != taint.effect_text) {
                          return false;
@@ -355,9 +372,10 @@ bool Tolerates(const Constraints& constraints, const Taint& taint) {
                      });
 }
 
-bool ToleratesAll(const Constraints& constraints, std::span<const Taint> taints) {
+bool ToleratesAll(std::span<const Constraints::Toleration> tolerations,
+                  std::span<const Taint> taints) {
   return std::all_of(taints.begin(), taints.end(), [&](const Taint& taint) {
-    return taint.effect == TaintEffect::kOther || Tolerates(constraints, taint);
+    return taint.effect == TaintEffect::kOther || Tolerates(tolerations, taint);
   });
 }
 

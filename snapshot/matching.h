@@ -130,10 +130,22 @@ struct Taint {
 bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
                          std::span<const Label> labels, const Symbols& symbols);
 
-bool Tolerates(const Constraints& constraints, const Taint& taint);
+// Without operators that never match.
+std::vector<Constraints::Toleration> CompileTolerations(
+    std::span<const objects::Toleration> tolerations, Symbols& symbols);
+Taint CompileTaint(const objects::Taint& taint, Symbols& symbols);
+
+bool Tolerates(std::span<const Constraints::Toleration> tolerations, const Taint& taint);
+inline bool Tolerates(const Constraints& constraints, const Taint& taint) {
+  return Tolerates(constraints.tolerations, taint);
+}
 
 // Whether every NoSchedule and NoExecute taint is tolerated.
-bool ToleratesAll(const Constraints& constraints, std::span<const Taint> taints);
+bool ToleratesAll(std::span<const Constraints::Toleration> tolerations,
+                  std::span<const Taint> taints);
+inline bool ToleratesAll(const Constraints& constraints, std::span<const Taint> taints) {
+  return ToleratesAll(constraints.tolerations, taints);
+}
 
 }  // namespace ebb
 

@@ -1,7 +1,6 @@
 #include "snapshot/pod_shapes.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 
@@ -159,19 +158,6 @@ bool MattersToRules(std::string_view annotation) {
          annotation == kSafeLocalVolumes || annotation == kDaemonSetPod ||
          annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvictAnnotation;
 }
-
-// The labels or annotations in which schedulers and controllers of gangs put a gang's name, in the
-// order in which they count.
-constexpr std::pair<std::string_view, GangKind> kGangKeys[] = {
-    {"scheduling.x-k8s.io/pod-group", GangKind::kCoscheduling},
-    {"pod-group.scheduling.sigs.k8s.io", GangKind::kCoscheduling},  // The older name.
-    {"scheduling.k8s.io/group-name", GangKind::kVolcano},
-    {"scheduling.volcano.sh/group-name", GangKind::kVolcano},
-    {"kueue.x-k8s.io/pod-group-name", GangKind::kKueue},
-    {"jobset.sigs.k8s.io/jobset-name", GangKind::kJobSet},
-    {"leaderworkerset.sigs.k8s.io/name", GangKind::kLeaderWorkerSet},
-    {"ray.io/cluster", GangKind::kRayCluster},
-};
 
 // The gang of a pod; an empty name: the pod belongs to none.
 struct GangName {
@@ -340,6 +326,22 @@ CpuAndMemory CpuAndMemoryIn(const objects::ResourceList& list) {
     if (each.name == "memory") amounts.memory_bytes = each.amount;
   }
   return amounts;
+}
+
+// Larger amounts are no recommendation, and sums of them might not fit.
+constexpr int64_t kVpaAmountMax = int64_t{1} << 50;
+
+CpuAndMemory Sum(const CpuAndMemory& a, const CpuAndMemory& b) {
+  return {a.cpu_milli + b.cpu_milli, a.memory_bytes + b.memory_bytes};
+}
+
+void SetAmount(ResourceId resource, int64_t amount, Requests& requests) {
+  const auto at = std::ranges::lower_bound(requests, resource, {}, &ResourceQuantity::resource);
+  if (at != requests.end() && at->resource == resource) {
+    at->amount = amount;
+  } else {
+    requests.insert(at, {resource, amount});
+  }
 }
 
 SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
@@ -616,36 +618,31 @@ std::shared_ptr<const Preferences> CompilePreferences(
 // The webhook of VerticalPodAutoscalers has already changed a pod that waits for a node.  It leaves
 // pod-level resources alone.
 ContainerAsks PodShapes::AskOf(const objects::Pod& pod, const Requests& fit, Symbols& symbols) {
-  // A pod that asks for more is no pod of a VerticalPodAutoscaler, and sums would not fit.
-  constexpr int64_t kMost = int64_t{1} << 50;
   ContainerAsks asks;
   const bool is_controlled = std::ranges::any_of(pod.meta.owners, [](const auto& owner) {
     return owner.controller && owner.kind != "DaemonSet";
   });
   if (!is_controlled || pod.node_name.empty() || pod.has_pod_resources) return asks;
-  bool is_large = AmountOf(fit, kCpu) > kMost || AmountOf(fit, kMemory) > kMost;
-  const auto amounts_of = [&](const objects::Container& each) {
-    const CpuAndMemory amounts = CpuAndMemoryIn(each.requests);
-    is_large |= amounts.cpu_milli > kMost || amounts.memory_bytes > kMost;
-    return is_large ? CpuAndMemory() : amounts;
+  const auto is_large = [](const CpuAndMemory& amounts) {
+    return amounts.cpu_milli > kVpaAmountMax || amounts.memory_bytes > kVpaAmountMax;
   };
+  // A pod that asks for so much is no pod of a VerticalPodAutoscaler.
+  if (is_large({AmountOf(fit, kCpu), AmountOf(fit, kMemory)})) return asks;
   CpuAndMemory together;  // What runs when all init containers have ended.
   CpuAndMemory peak;      // While the init containers run.
   for (const objects::Container& each : pod.init_containers) {
-    const CpuAndMemory amounts = amounts_of(each);
+    const CpuAndMemory amounts = CpuAndMemoryIn(each.requests);
+    if (is_large(amounts)) return {};
     peak.cpu_milli = std::max(peak.cpu_milli, together.cpu_milli + amounts.cpu_milli);
     peak.memory_bytes = std::max(peak.memory_bytes, together.memory_bytes + amounts.memory_bytes);
-    if (each.restart_policy != "Always") continue;
-    together.cpu_milli += amounts.cpu_milli;
-    together.memory_bytes += amounts.memory_bytes;
+    if (each.restart_policy == "Always") together = Sum(together, amounts);
   }
   for (const objects::Container& each : pod.containers) {
-    const CpuAndMemory amounts = amounts_of(each);
+    const CpuAndMemory amounts = CpuAndMemoryIn(each.requests);
+    if (is_large(amounts)) return {};
     asks.containers.emplace_back(symbols.Intern(each.name), amounts);
-    together.cpu_milli += amounts.cpu_milli;
-    together.memory_bytes += amounts.memory_bytes;
+    together = Sum(together, amounts);
   }
-  if (is_large) return {};
   asks.init = {peak.cpu_milli - together.cpu_milli, peak.memory_bytes - together.memory_bytes};
   return asks;
 }
@@ -769,8 +766,6 @@ void PodShapes::FollowVpas(Catalog& catalog, size_t first_shape) {
 
 void PodShapes::FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const ContainerAsks& asks,
                           PodShape& shape) {
-  // Larger amounts are no recommendation, and their sums would not fit.
-  constexpr int64_t kMost = int64_t{1} << 50;
   if (!vpa.has_recommendation) {
     if (shape.not_understood.empty()) {
       shape.not_understood = absl::StrCat(
@@ -784,32 +779,25 @@ void PodShapes::FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const C
   for (const auto& [name, now] : asks.containers) {
     const RoomObjects::Vpa::Target* const target = vpa.Find(name);
     if (target == nullptr) continue;
-    more.cpu_milli += std::min(target->cpu_milli.value_or(now.cpu_milli), kMost) - now.cpu_milli;
+    more.cpu_milli +=
+        std::min(target->cpu_milli.value_or(now.cpu_milli), kVpaAmountMax) - now.cpu_milli;
     more.memory_bytes +=
-        std::min(target->memory_bytes.value_or(now.memory_bytes), kMost) - now.memory_bytes;
+        std::min(target->memory_bytes.value_or(now.memory_bytes), kVpaAmountMax) - now.memory_bytes;
   }
   Requests next = shape.fit_requests;
   const auto change = [&](ResourceId resource, int64_t by, int64_t init) {
     // The pod asks for what its containers ask for together, or for `init` more.
     const int64_t amount =
         AmountOf(next, resource) - std::max<int64_t>(init, 0) + std::max(by, init);
+    if (amount > 0) return SetAmount(resource, amount, next);
     std::erase_if(next, [&](const ResourceQuantity& q) { return q.resource == resource; });
-    if (amount <= 0) return;
-    const auto at = std::ranges::lower_bound(next, resource, {}, &ResourceQuantity::resource);
-    next.insert(at, {resource, amount});
   };
   change(kCpu, more.cpu_milli, asks.init.cpu_milli);
   change(kMemory, more.memory_bytes, asks.init.memory_bytes);
   const Requests home = shape.charge_requests;
   Requests charge = next;
   for (const ResourceQuantity& q : home) {
-    if (q.resource == kCpu || q.resource == kMemory) continue;
-    const auto at = std::ranges::lower_bound(charge, q.resource, {}, &ResourceQuantity::resource);
-    if (at != charge.end() && at->resource == q.resource) {
-      at->amount = q.amount;
-    } else {
-      charge.insert(at, q);
-    }
+    if (q.resource != kCpu && q.resource != kMemory) SetAmount(q.resource, q.amount, charge);
   }
   if (next == shape.fit_requests && charge == home) return;
   shape.vpa = vpa.name;

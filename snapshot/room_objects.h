@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -39,6 +40,24 @@ enum class GangKind : uint8_t {
 };
 // "PodGroup", "PodGroup.scheduling.x-k8s.io", "JobSet".
 std::string_view ToString(GangKind kind);
+
+// The labels or annotations in which schedulers and controllers of gangs put a gang's name, in the
+// order in which they count.
+inline constexpr std::pair<std::string_view, GangKind> kGangKeys[] = {
+    {"scheduling.x-k8s.io/pod-group", GangKind::kCoscheduling},
+    {"pod-group.scheduling.sigs.k8s.io", GangKind::kCoscheduling},  // The older name.
+    {"scheduling.k8s.io/group-name", GangKind::kVolcano},
+    {"scheduling.volcano.sh/group-name", GangKind::kVolcano},
+    {"kueue.x-k8s.io/pod-group-name", GangKind::kKueue},
+    {"jobset.sigs.k8s.io/jobset-name", GangKind::kJobSet},
+    {"leaderworkerset.sigs.k8s.io/name", GangKind::kLeaderWorkerSet},
+    {"ray.io/cluster", GangKind::kRayCluster},
+};
+// Whether gangs of this kind have an object of their own, a PodGroup, which ebb reads.
+constexpr bool HasPodGroup(GangKind kind) {
+  return kind == GangKind::kPodGroup || kind == GangKind::kCoscheduling ||
+         kind == GangKind::kVolcano;
+}
 
 class RoomObjects {
  public:
@@ -78,7 +97,7 @@ class RoomObjects {
   void Put(const objects::CapacityBuffer& buffer, Symbols& symbols);
   void Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbols);
 
-  // Null if there is none.
+  // Null if the input has no such group.
   [[nodiscard]] const Group* FindGroup(GangKind kind, TextId namespace_name, TextId name) const;
   // The VerticalPodAutoscaler that changes pods of this workload; the oldest of several, as its
   // webhook chooses.  Null if none does, or none is in a mode that changes pods.

@@ -236,13 +236,11 @@ absl::Status Storage::Add(const objects::StorageObject& object, Symbols& symbols
   if (absl::Status s = CheckNamed(&object); !s.ok()) return s;
   const objects::ObjectMeta& meta = objects::MetaOf(&object);
   const Text kind = objects::KindOf(object);
-  // PodGroups of several API groups may have one name.
-  size_t index = object.index();
-  if (const auto* group = std::get_if<objects::PodGroup>(&object)) {
-    index += std::variant_size_v<objects::StorageObject> * group->group.size();
-  }
-  if (!seen_.emplace(index, symbols.Intern(meta.namespace_name), symbols.Intern(meta.name))
-           .second) {
+  const auto* const pod_group = std::get_if<objects::PodGroup>(&object);
+  const TextId api_group = pod_group == nullptr ? kNoText : symbols.Intern(pod_group->group);
+  const auto [_, is_new] = seen_.emplace(
+      object.index(), api_group, symbols.Intern(meta.namespace_name), symbols.Intern(meta.name));
+  if (!is_new) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name),
                                                    meta.namespace_name.empty() ? "" : "/",
                                                    Absl(meta.name), ": occurs twice"));

@@ -147,7 +147,8 @@ class Storage {
   void ConnectPod(const PodVolumes& asked);
   void ConnectAttachments(TextId node, Symbols& symbols);
 
-  absl::flat_hash_set<std::tuple<size_t, TextId, TextId>> seen_;  // Kind, namespace, name.
+  // Kind, API group (only of PodGroups, which several groups have), namespace, name.
+  absl::flat_hash_set<std::tuple<size_t, TextId, TextId, TextId>> seen_;
 
   std::deque<VolumeInfo> volumes_;
   std::deque<ClaimInfo> claims_;

@@ -637,7 +637,8 @@ double Saved(const SimulatedCluster::Read& read, const SimulatedCluster::GroupsO
 absl::Status WriteStory(const std::vector<std::pair<double, double>>& points,
                         const std::string& path) {
   Story story("ebb run --simulate", "60 nodes for 6 h", "saved: 80 node-hours of 360");
-  story.Part("nodes", "Nodes").Chart("Nodes", {.lines = {{.name = "with ebb", .points = points}}});
+  const StoryChart nodes{.lines = {{.name = "with ebb", .points = points}}};
+  story.Part("nodes", "Nodes").Chart("Nodes", nodes);
   story.Part("figures", "Figures").Table("", {"", "with ebb"}, {{"nodes deleted", "12"}});
   absl::Status written = WriteFile(path, HtmlReport(std::move(story).Data()));
   return written;

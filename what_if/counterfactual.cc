@@ -45,9 +45,8 @@ class RemedyFinder {
  private:
   // A workload, and its pods in question.
   using OfWorkload = std::pair<PlanReport::Keeper, std::vector<PodId>>;
-  // The pods that `each` passes on, by workload, both in that order.
-  template <typename Each>
-  std::vector<OfWorkload> ByWorkload(const Each& each) const;
+  // The pods by workload, both in the order of `pods`.
+  [[nodiscard]] std::vector<OfWorkload> ByWorkload(std::span<const PodId> pods) const;
   // Finds the objects of the pods.
   absl::Status Find(std::span<const OfWorkload> workloads);
 
@@ -79,10 +78,9 @@ void AddCommand(std::string line, Remedy& remedy) {
   if (!line.empty()) remedy.commands.push_back(std::move(line));
 }
 
-template <typename Each>
-std::vector<RemedyFinder::OfWorkload> RemedyFinder::ByWorkload(const Each& each) const {
+std::vector<RemedyFinder::OfWorkload> RemedyFinder::ByWorkload(std::span<const PodId> pods) const {
   std::vector<OfWorkload> workloads;
-  each([&](PodId pod) {
+  for (const PodId pod : pods) {
     const PlanReport::Keeper of = WorkloadOf(catalog(), pod);
     auto found = std::ranges::find_if(workloads, [&](const OfWorkload& workload) {
       const PlanReport::Keeper& other = workload.first;
@@ -91,7 +89,7 @@ std::vector<RemedyFinder::OfWorkload> RemedyFinder::ByWorkload(const Each& each)
     });
     if (found == workloads.end()) found = workloads.insert(found, {of, {}});
     found->second.push_back(pod);
-  });
+  }
   return workloads;
 }
 
@@ -125,8 +123,8 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
                             .objects = {PodIsGated(pod)}}});
         break;
       }
-      if (why.pdb || is_share) ladders.push_back(TriedFirst());
       if (why.pdb || is_share) {
+        ladders.push_back(TriedFirst());
         ladders.push_back(why.pdb ? BudgetMore(*why.pdb) : LargerShare());
         break;
       }
@@ -272,11 +270,11 @@ Ladder RemedyFinder::LargerShare() const {
 
 absl::StatusOr<Ladder> RemedyFinder::Movable(BlockingPodReason reason) {
   if (std::optional<Remedy> flag = FlagFor(reason)) return Ladder{*std::move(flag)};
-  const std::vector<OfWorkload> workloads = ByWorkload([this](const auto& take) {
-    for (const Explanation::Pod& pod : explanation_.pods) {
-      if (pod.outcome == Explanation::Outcome::kBlocks && !pod.pdb) take(pod.pod);
-    }
-  });
+  std::vector<PodId> blocking;
+  for (const Explanation::Pod& pod : explanation_.pods) {
+    if (pod.outcome == Explanation::Outcome::kBlocks && !pod.pdb) blocking.push_back(pod.pod);
+  }
+  const std::vector<OfWorkload> workloads = ByWorkload(blocking);
   if (absl::Status s = Find(workloads); !s.ok()) return s;
   Remedy remedy;
   std::vector<std::pair<std::string, std::vector<ObjectName>>> changed;  // By words of the change.
@@ -303,11 +301,11 @@ absl::StatusOr<Ladder> RemedyFinder::Movable(BlockingPodReason reason) {
 
 // For the pods that find no place: removes one of their rules.
 absl::StatusOr<std::vector<Ladder>> RemedyFinder::WithoutRules() {
-  const std::vector<OfWorkload> workloads = ByWorkload([this](const auto& take) {
-    for (const Explanation::Place& place : explanation_.places) {
-      if (place.to == kNoNode) take(place.pod);
-    }
-  });
+  std::vector<PodId> without_place;
+  for (const Explanation::Place& place : explanation_.places) {
+    if (place.to == kNoNode) without_place.push_back(place.pod);
+  }
+  const std::vector<OfWorkload> workloads = ByWorkload(without_place);
   if (absl::Status s = Find(workloads); !s.ok()) return s;
   std::vector<Ladder> ladders;
   for (const PlaceRule& rule : PlaceRules()) {

@@ -31,8 +31,7 @@
 //   FindEligible     which candidates may be removed at all; asked before any node is removed
 //   TryStanding      candidates that the caller expects to go (PassInput::standing)
 //   TryInOrder       for each of the others: GetPodsToMove, then a RemovalAttempt in which
-//   Placement
-//                    looks for nodes; all pods placed: Remove, else Keep
+//                    Placement looks for nodes; all pods placed: Remove, else Keep
 //
 // PassRun changes the snapshot only through its PassFork (pass_fork.h), which restores it when
 // PassRun is destroyed.  Three other things follow each removal: the budgets left (pdbs_), the

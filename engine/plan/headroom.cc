@@ -5,14 +5,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "engine/plan/node_standing.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {
 
 // The zone of a node; kNoText: it has none.
 TextId ZoneOf(const Catalog& catalog, NodeId node) {
-  for (const std::string_view key :
-       {"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"}) {
+  for (const std::string_view key : {kZoneLabel, kBetaZoneLabel}) {
     const std::optional<TextId> id = catalog.symbols().Find(key);
     if (!id) continue;
     if (const auto zone = FindLabel(catalog.node(node).labels, *id)) return *zone;
@@ -22,6 +22,11 @@ TextId ZoneOf(const Catalog& catalog, NodeId node) {
 
 }  // namespace
 
+bool CountsForHeadroom(const Catalog& catalog, NodeId node) {
+  const NodeInfo& info = catalog.node(node);
+  return info.ready && !info.unschedulable && !IsLeaving(catalog, node);
+}
+
 HeadroomTracker::HeadroomTracker(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                  const Headroom& headroom, std::span<const NodeId> in_deletion)
     : catalog_(&snapshot.catalog()), wanted_{headroom.cpu, headroom.memory} {
@@ -29,8 +34,7 @@ HeadroomTracker::HeadroomTracker(const ClusterSnapshot& snapshot, const NodeGrou
   scope_of_.assign(catalog_->nodes(), kNone);
   absl::flat_hash_map<uint64_t, uint32_t> scopes;
   snapshot.alive().ForEach([&](NodeId node) {
-    const NodeInfo& info = catalog_->node(node);
-    if (!info.ready || info.unschedulable || IsLeaving(*catalog_, node)) return;
+    if (!CountsForHeadroom(*catalog_, node)) return;
     if (std::ranges::find(in_deletion, node) != in_deletion.end()) return;
     uint64_t name = 0;
     if (headroom.per == HeadroomPer::kGroup) name = Index(groups.Of(node));

@@ -27,6 +27,9 @@
 
 namespace ebb {
 
+// Whether what is free on the node counts: it is ready, not cordoned, and nothing deletes it.
+bool CountsForHeadroom(const Catalog& catalog, NodeId node);
+
 class HeadroomTracker {
  public:
   using Amounts = std::array<int64_t, 2>;  // CPU, memory.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <type_traits>
 
 namespace ebb {
 
@@ -47,6 +49,12 @@ std::string_view ToString(Termination termination) {
   constexpr std::array<std::string_view, 7> kNames = {
       "complete", "limit", "deadline", "noRoomForPending", "notStarted", "robust", "evictionLimit"};
   return kNames[static_cast<size_t>(termination)];
+}
+
+bool HaveSameMoves(const std::vector<Move>& one, const std::vector<Move>& other) {
+  static_assert(std::has_unique_object_representations_v<Move>);  // No padding, which may differ.
+  return one.size() == other.size() &&
+         (one.empty() || std::memcmp(one.data(), other.data(), one.size() * sizeof(Move)) == 0);
 }
 
 PastVerdict VerdictOf(const Catalog& catalog, const UnremovableNode& node) {

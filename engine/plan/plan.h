@@ -67,7 +67,10 @@ std::string_view ToString(Termination termination);
 struct Move {
   PodId pod;
   NodeId to;
+  friend bool operator==(const Move&, const Move&) = default;
 };
+// Whether the lists are equal, many moves at a time.
+bool HaveSameMoves(const std::vector<Move>& one, const std::vector<Move>& other);
 
 // A node that goes.  The other pods of the node, such as mirror pods, are in none of its lists.
 struct RemovableNode {

@@ -122,16 +122,6 @@ bool AreEqual(std::span<const PodId> one, std::span<const PodId> other) {
          (one.empty() || std::memcmp(one.data(), other.data(), one.size_bytes()) == 0);
 }
 
-bool AreEqual(const Move& one, const Move& other) {
-  return one.pod == other.pod && one.to == other.to;
-}
-
-// Many moves at a time.
-bool AreEqual(const std::vector<Move>& one, const std::vector<Move>& other) {
-  return one.size() == other.size() &&
-         (one.empty() || std::memcmp(one.data(), other.data(), one.size() * sizeof(Move)) == 0);
-}
-
 }  // namespace
 
 std::string_view ToString(NotCovered cause) { return kCauses[static_cast<size_t>(cause)]; }
@@ -460,7 +450,7 @@ bool PlanCertificates::Checker::IsSame(const Certificate& held,
     return Index(shape) < judged_differently_.size() && judged_differently_[Index(shape)];
   };
   if (!judged_differently_.empty() && std::ranges::any_of(row.shapes, differs)) return false;
-  return AreEqual(held.removal.moves, removal.moves) &&
+  return HaveSameMoves(held.removal.moves, removal.moves) &&
          held.removal.daemonset == removal.daemonset &&
          held.removal.on_completion == removal.on_completion;
 }
@@ -509,11 +499,11 @@ void PlanCertificates::Checker::Update(NodeId from, std::span<const Move> before
   };
   // Most moves are the same and in the same order, with a pod missing here and there.
   while (!before.empty() && !now.empty()) {
-    if (AreEqual(before.front(), now.front())) {
+    if (before.front() == now.front()) {
       goes_on(before.front());
       before = before.subspan(1);
       now = now.subspan(1);
-    } else if (before.size() > 1 && AreEqual(before[1], now.front())) {
+    } else if (before.size() > 1 && before[1] == now.front()) {
       // Unless it comes later in `now`.
       late_.push_back(before.front());
       before = before.subspan(1);

@@ -114,7 +114,9 @@ class PlanRules {
 
   [[nodiscard]] bool IsKnown(NodeId node) const { return Index(node) < catalog_->nodes(); }
   [[nodiscard]] bool IsKnown(PodId pod) const { return Index(pod) < catalog_->pods(); }
-  void SetCandidates();  // And what else belongs to one question.
+  // Reads the candidates of the question, and forgets which nodes CheckPlace allowed for the last
+  // one.
+  void SetCandidates();
   void FindBudgets();
   void FindBudgets(PodShapeId shape);
   OfShape& ShapeOf(PodId pod) {
@@ -151,7 +153,7 @@ class PlanRules {
   const PassInput* input_;
   SlowMatches* matches_;
   std::vector<bool> candidates_;                      // By NodeId.
-  std::vector<bool> takes_pods_;                      // By NodeId: CheckPlace has said so.
+  std::vector<bool> takes_pods_;                      // By NodeId: CheckPlace allowed it before.
   std::optional<PdbTracker> full_budgets_;            // Never charged.
   std::vector<Duty> duties_;                          // By PodId; kStays for pods of other nodes.
   std::vector<OfShape> of_shape_;                     // By PodShapeId.

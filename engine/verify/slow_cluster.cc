@@ -364,25 +364,15 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
 
 void SlowCluster::Charge(PodId pod, NodeId node, Load& load) const {
   const PodShapeId id = catalog_->shape_id(pod);
-  if (catalog_->shape(id).vpa != kNoText) {
-    // Not the amounts that Needs has: what the pod takes differs between its node and others.
-    for (const auto& [resource, amount] : catalog_->ChargeOn(pod, node)) {
-      if (Index(resource) < kFixedResources) {
-        load.left[Index(resource)] -= amount;
-      } else {
-        if (load.rare == nullptr) load.rare = std::make_unique<Load::Rare>();
-        load.rare->taken[resource] += amount;
-      }
-    }
-    load.left[Index(kPods)] -= needs_[Index(id)].charge[Index(kPods)];
-    for (const HostPort& port : catalog_->shape(id).host_ports) {
-      if (load.rare == nullptr) load.rare = std::make_unique<Load::Rare>();
-      load.rare->ports[{port.port, port.protocol}].insert(port.ip);
-    }
-    return;
-  }
   const Needs& needs = needs_[Index(id)];
   for (size_t r = 0; r < kFixedResources; ++r) load.left[r] -= needs.charge[r];
+  if (catalog_->shape(id).vpa != kNoText) {
+    // needs.charge has what the pod takes after a move; it may take something else here.
+    for (const ResourceId resource : {kCpu, kMemory, kEphemeralStorage}) {
+      load.left[Index(resource)] +=
+          needs.charge[Index(resource)] - AmountOf(catalog_->ChargeOn(pod, node), resource);
+    }
+  }
   if (!needs.rare) return;
   if (load.rare == nullptr) load.rare = std::make_unique<Load::Rare>();
   for (const auto& [resource, amount] : catalog_->shape(id).charge_requests) {

@@ -14,6 +14,7 @@
 #include "engine/plan/node_standing.h"
 #include "engine/verify/plan_rules.h"
 #include "engine/verify/slow_cluster.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -156,8 +157,7 @@ class Replay {
       return absl::StrCat(Index(groups_.Of(node)));
     }
     if (options_.headroom.per == HeadroomPer::kCluster) return "";
-    for (const char* const key :
-         {"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"}) {
+    for (const std::string_view key : {kZoneLabel, kBetaZoneLabel}) {
       for (const auto& [name, value] : catalog_.node(node).labels) {
         if (catalog_.Text(name) == key) return std::string(catalog_.Text(value));
       }

@@ -389,7 +389,8 @@ class ObjectFields {
   bool Resources(Value& value, ResourceList& list);
   bool Requirements(Value& value, Text where, std::vector<objects::Requirement>& requirements);
   bool Selector(Value& value, Text where, objects::LabelSelector& selector);
-  bool Taints(Value& value);
+  // An empty `where`: unknown members do not matter.
+  bool Taints(Value& value, Text where, std::vector<objects::Taint>& taints);
   bool NodeSpec(Value& value);
   bool NodeStatus(Value& value);
   bool Heartbeat(Value& value);
@@ -406,7 +407,7 @@ class ObjectFields {
                    std::vector<objects::PreferredPodTerm>& preferred);
   bool PreferredPodTerms(Value& value, Text where, std::vector<objects::PreferredPodTerm>& terms);
   bool PodAffinityTerm(Value& value, Text where, objects::PodAffinityTerm& term);
-  bool Toleration(Value& value, objects::Toleration& toleration);
+  bool Toleration(Value& value, Text where, objects::Toleration& toleration);
   bool Spread(Value& value, objects::TopologySpreadConstraint& constraint);
   bool Containers(Value& value, std::vector<objects::Container>& containers);
   bool Container(Value& value, objects::Container& container);
@@ -442,13 +443,6 @@ class ObjectFields {
   std::vector<objects::Container> EmptiedContainers(std::vector<objects::Container>& containers);
 
   // Records an unknown member that may restrict where the pod runs.
-  // The member with which ebb writes the path of such a member that it read before.
-  bool NotUnderstoodBefore(Value& value) {
-    Text path;
-    if (!fields_.String(value, path)) return false;
-    NotUnderstood(std::string(path));
-    return true;
-  }
   bool NotUnderstood(Text where, Text key) {
     if (!where.empty()) NotUnderstood(absl::StrCat(Absl(where), ".", Absl(key)));
     return true;
@@ -456,6 +450,13 @@ class ObjectFields {
   // Keeps the smallest of several, because forms differ in the order of members.
   void NotUnderstood(std::string what) {
     if (not_understood_.empty() || what < not_understood_) not_understood_ = std::move(what);
+  }
+  // Reads the member in which ebb writes what an object had of such members (kNotUnderstoodSpec).
+  bool NotUnderstoodBefore(Value& value) {
+    Text path;
+    if (!fields_.String(value, path)) return false;
+    NotUnderstood(std::string(path));
+    return true;
   }
 
   // The object that is being read, in the batch.
@@ -857,21 +858,21 @@ bool ObjectFields<Fields>::NodeSpec(Value& value) {
   return fields_.Members(value, [this](Key key, Value& member) {
     if (key == "unschedulable") return fields_.Bool(member, node_->unschedulable);
     if (key == "providerID") return fields_.String(member, node_->provider_id);
-    if (key == "taints") return Taints(member);
+    if (key == "taints") return Taints(member, "", node_->taints);
     return true;
   });
 }
 
 template <typename Fields>
-bool ObjectFields<Fields>::Taints(Value& value) {
-  node_->taints.clear();
-  return fields_.Elements(value, [this](Value& element) {
-    objects::Taint& taint = node_->taints.emplace_back();
+bool ObjectFields<Fields>::Taints(Value& value, Text where, std::vector<objects::Taint>& taints) {
+  taints.clear();
+  return fields_.Elements(value, [&](Value& element) {
+    objects::Taint& taint = taints.emplace_back();
     return fields_.Members(element, [&](Key key, Value& member) {
       if (key == "key") return fields_.String(member, taint.key);
       if (key == "value") return fields_.String(member, taint.value);
       if (key == "effect") return fields_.String(member, taint.effect);
-      return true;
+      return key == "timeAdded" || NotUnderstood(where, key);
     });
   });
 }
@@ -983,7 +984,7 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
     if (key == "tolerations") {
       pod_->tolerations.clear();
       return fields_.Elements(member, [this](Value& each) {
-        return Toleration(each, pod_->tolerations.emplace_back());
+        return Toleration(each, "spec.tolerations[]", pod_->tolerations.emplace_back());
       });
     }
     if (key == "nodeSelector") {
@@ -1049,14 +1050,14 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
 }
 
 template <typename Fields>
-bool ObjectFields<Fields>::Toleration(Value& value, objects::Toleration& toleration) {
+bool ObjectFields<Fields>::Toleration(Value& value, Text where, objects::Toleration& toleration) {
   return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "key") return fields_.String(member, toleration.key);
     if (key == "operator") return fields_.String(member, toleration.op);
     if (key == "value") return fields_.String(member, toleration.value);
     if (key == "effect") return fields_.String(member, toleration.effect);
     if (key == "tolerationSeconds") return true;
-    return NotUnderstood("spec.tolerations[]", key);
+    return NotUnderstood(where, key);
   });
 }
 
@@ -1894,16 +1895,8 @@ bool ObjectFields<Fields>::DeviceAskMember(Key key, Value& member, Text where,
   if (key == "count") return fields_.Int(member, ask.count, 0);
   if (key == "adminAccess") return fields_.Bool(member, ask.admin_access);
   if (key != "tolerations") return NotUnderstood(where, key);
-  return fields_.Elements(member, [&](Value& each) {
-    objects::Toleration& toleration = ask.tolerations.emplace_back();
-    return fields_.Members(each, [&](Key part, Value& text) {
-      if (part == "key") return fields_.String(text, toleration.key);
-      if (part == "operator") return fields_.String(text, toleration.op);
-      if (part == "value") return fields_.String(text, toleration.value);
-      if (part == "effect") return fields_.String(text, toleration.effect);
-      return part == "tolerationSeconds" || NotUnderstood(where, part);
-    });
-  });
+  return fields_.Elements(
+      member, [&](Value& each) { return Toleration(each, where, ask.tolerations.emplace_back()); });
 }
 
 template <typename Fields>
@@ -2103,17 +2096,7 @@ bool ObjectFields<Fields>::DeviceMember(Key key, Value& member, objects::Device&
   if (key == "nodeSelector") {
     return NodeSelector(member, "spec.devices[].nodeSelector", device.node_selector);
   }
-  if (key == "taints") {
-    return fields_.Elements(member, [&](Value& each) {
-      objects::Taint& taint = device.taints.emplace_back();
-      return fields_.Members(each, [&](Key part, Value& text) {
-        if (part == "key") return fields_.String(text, taint.key);
-        if (part == "value") return fields_.String(text, taint.value);
-        if (part == "effect") return fields_.String(text, taint.effect);
-        return part == "timeAdded" || NotUnderstood("spec.devices[].taints[]", part);
-      });
-    });
-  }
+  if (key == "taints") return Taints(member, "spec.devices[].taints[]", device.taints);
   if (key != "allowMultipleAllocations" && key != "bindsToNode") return NotUnderstood(kDevice, key);
   bool flag = false;
   return fields_.Bool(member, flag) && (!flag || NotUnderstood(kDevice, key));

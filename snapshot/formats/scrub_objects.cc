@@ -22,6 +22,7 @@
 #include "snapshot/objects/unevaluated_kinds.h"
 #include "snapshot/objects/visit_fields.h"
 #include "snapshot/objects/well_known_names.h"
+#include "snapshot/room_objects.h"
 
 namespace ebb {
 namespace {
@@ -246,10 +247,6 @@ constexpr auto kNotes = std::to_array<Note>({
     {"karpenter.sh/do-not-consolidate", NoteValue::kWord},
     {"kubernetes.io/config.mirror", NoteValue::kName},
     {"kubernetes.io/config.source", NoteValue::kWord},
-    {"scheduling.k8s.io/group-name", NoteValue::kName},
-    {"scheduling.x-k8s.io/pod-group", NoteValue::kName},
-    {"pod-group.scheduling.sigs.k8s.io", NoteValue::kName},
-    {"kueue.x-k8s.io/pod-group-name", NoteValue::kName},
     {"pv.kubernetes.io/bind-completed", NoteValue::kWord},
     {"volume.kubernetes.io/selected-node", NoteValue::kName},
     {"volume.beta.kubernetes.io/storage-class", NoteValue::kName},
@@ -630,6 +627,10 @@ struct Scrubber::Impl {
 
   // Scrubs the value of an annotation; false: no rule reads it.
   bool KeepNote(KeyValue& note) {
+    if (std::ranges::any_of(kGangKeys, [&](const auto& gang) { return gang.first == note.key; })) {
+      note.value = Name(note.value);
+      return true;
+    }
     const auto* const known = std::ranges::find(kNotes, note.key, &Note::key);
     if (known == kNotes.end()) {
       report.dropped[std::string(note.key)] += is_writing() ? 1 : 0;

@@ -1,6 +1,7 @@
 #include "snapshot/formats/write_objects.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -607,7 +608,9 @@ Json CounterSets(Text name, const std::vector<objects::DeviceCounters>& sets) {
 
 Json DeviceAttribute(const objects::DeviceAttribute& attribute) {
   const std::string type(attribute.type);
-  if (type == "int") return {{type, std::stoll(std::string(attribute.value))}};
+  // A snapshot file may hold any text.
+  const std::optional<int64_t> number = ParseInt64(attribute.value);
+  if (type == "int" && number) return {{type, *number}};
   if (type == "bool") return {{type, attribute.value == "true"}};
   Json json = Json::object();
   if (!type.empty()) json[type] = attribute.value;
@@ -617,8 +620,7 @@ Json DeviceAttribute(const objects::DeviceAttribute& attribute) {
 Json Taints(const std::vector<objects::Taint>& taints) {
   Json array = Json::array();
   for (const auto& [key, value, effect] : taints) {
-    Json each = Json::object();
-    Put(each, "key", key);
+    Json each = {{"key", key}};
     Put(each, "value", value);
     Put(each, "effect", effect);
     array.push_back(std::move(each));
@@ -752,12 +754,7 @@ absl::Status ObjectWriter::OnNode(const objects::Node& node) {
   Json spec = Json::object();
   Put(spec, "unschedulable", node.unschedulable);
   Put(spec, "providerID", node.provider_id);
-  for (const objects::Taint& taint : node.taints) {
-    Json each = {{"key", taint.key}};
-    Put(each, "value", taint.value);
-    Put(each, "effect", taint.effect);
-    spec["taints"].push_back(std::move(each));
-  }
+  Put(spec, "taints", Taints(node.taints));
   json["spec"] = std::move(spec);
   Json status = Json::object();
   Put(status, "capacity", Resources(node.capacity));

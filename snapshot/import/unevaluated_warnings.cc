@@ -84,8 +84,8 @@ void ForEachPodOf(const Catalog& catalog, IsMeant is_meant, Visit visit) {
   }
 }
 
-// Warns about gangs whose PodGroup is missing, or of which fewer pods run than the minimum: the
-// rest may be in another dump.
+// Warns about gangs whose PodGroup is missing, and about gangs that run fewer pods than their
+// minimum: the other pods may be in another dump.
 void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
   const Catalog& catalog = cluster.catalog();
   Found missing;
@@ -96,9 +96,7 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
     const std::string name =
         absl::StrCat(Absl(ToString(gang.kind)), " ", Absl(catalog.Text(gang.namespace_name)), "/",
                      Absl(catalog.Text(gang.name)));
-    const bool has_object = gang.kind == GangKind::kPodGroup ||
-                            gang.kind == GangKind::kCoscheduling || gang.kind == GangKind::kVolcano;
-    if (has_object && !gang.has_object && running > 0) missing.Add(name);
+    if (HasPodGroup(gang.kind) && !gang.has_object && running > 0) missing.Add(name);
     if (running > 0 && running < gang.min_count.value_or(0)) {
       small.Add(absl::StrCat(name, ": the minimum is ", *gang.min_count, ", and ", running,
                              running == 1 ? " pod runs" : " pods run"));

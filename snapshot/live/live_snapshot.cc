@@ -370,7 +370,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   RestorePlace(held.id, before);
 }
 
-// The claims of such pods are compared with all pods that use them, so the catalog is built anew.
+// If such a pod changes, the catalog is rebuilt: a claim is checked against all pods that use it.
 bool LiveSnapshot::UsesDevices(PodShapeId shape) const {
   return !stale_ && shape != kNoShape && Index(shape) < catalog_->pod_shapes() &&
          !catalog_->shape(shape).resource_claims.empty();

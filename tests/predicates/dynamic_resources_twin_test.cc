@@ -142,7 +142,7 @@ class Twin {
   struct Compared {
     int devices = 0;
     int same = 0;
-    // As in Kubernetes: by request, of which only the last device counts.
+    // As in Kubernetes, only the last device of each request counts.
     std::map<size_t, int> distinct;
   };
 

@@ -111,6 +111,21 @@ class ScrubTest(unittest.TestCase):
                     if self.compare(path.name, path, "--now", "2026-11-26T12:00:00Z")]
         self.assertGreaterEqual(len(compared), 30, compared)
 
+    # Symptom: some annotations that make a gang were dropped, and the pods of the gang moved.
+    def test_a_gang_by_an_annotation_is_one_afterwards(self):
+        with open(SOURCE / "tests" / "cases" / "02a-all-v1beta1.json", encoding="utf-8") as file:
+            items = json.load(file)["items"]
+        for key in ("scheduling.volcano.sh/group-name", "scheduling.k8s.io/group-name", "ray.io/cluster"):
+            for item in items:
+                if item["kind"] == "Pod" and item["metadata"]["namespace"] == "default":
+                    item["spec"].pop("schedulingGroup", None)
+                    item["metadata"]["annotations"] = {key: "train"}
+            path = self.write("gang.json", items)
+            self.assertTrue(self.compare(key, path, "--now", "2026-11-26T12:00:00Z"))
+            scrubbed = run("plan", self.folder / "scrubbed.pb", "--allow-incomplete",
+                           "--now", "2026-11-26T12:00:00Z").stdout.decode()
+            self.assertIn("stays together", scrubbed)
+
     def test_a_companys_cluster_has_the_same_plan_in_each_form(self):
         path = self.folder / "company.json"
         run("gen", "company", "--nodes", "150", "-o", path)

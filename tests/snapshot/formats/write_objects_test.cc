@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "snapshot/formats/json_text.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
@@ -475,6 +476,27 @@ TEST(WriteObjectsTest, EveryFieldIsWritten) {
       EXPECT_NE(WrittenAlone(without), WrittenAlone(full)) << name;
     });
   });
+}
+
+// Symptom: a snapshot file whose number of a device was a text ended the program.
+TEST(WriteObjectsTest, ANumberOfADeviceThatIsNoneIsWrittenAsItsText) {
+  objects::ResourceSlice slice;
+  objects::DeviceAttribute& index = slice.devices.emplace_back().attributes.emplace_back();
+  index.name = "index";
+  index.type = "int";
+  for (const char* const value : {"many", "", "99999999999999999999", "7"}) {
+    index.value = value;
+    std::string text;
+    ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+      text += bytes;
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(writer.OnStorageObject(slice).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    const std::string written =
+        std::string_view(value) == "7" ? "7" : absl::StrCat("\"", value, "\"");
+    EXPECT_THAT(text, ::testing::HasSubstr(absl::StrCat("{\"int\":", written, "}"))) << value;
+  }
 }
 
 TEST(WriteObjectsTest, AbsentFieldsOfStorageObjectsAreNotWritten) {
