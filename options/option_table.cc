@@ -54,6 +54,9 @@ constexpr Word<VerifyPlans> kVerifyPlansWords[] = {
     {"always", VerifyPlans::kAlways}, {"before-deletion", VerifyPlans::kBeforeDeletion}};
 
 constexpr Word<VpaRule> kVpaWords[] = {{"follow", VpaRule::kFollow}, {"ignore", VpaRule::kIgnore}};
+constexpr Word<RuleSet> kRuleSetWords[] = {{"auto", RuleSet::kAuto},
+                                           {"autoscaler", RuleSet::kAutoscaler},
+                                           {"karpenter", RuleSet::kKarpenter}};
 constexpr Word<Gangs> kGangsWords[] = {{"keep", Gangs::kKeep}, {"ignore", Gangs::kIgnore}};
 constexpr Word<HeadroomPer> kHeadroomPerWords[] = {{"cluster", HeadroomPer::kCluster},
                                                    {"group", HeadroomPer::kGroup},
@@ -684,7 +687,7 @@ void AddRows(ScaleDownOptions& options, Rows& rows) {
 }
 
 void AddRows(RoundOptions& options, Rows& rows) {
-  auto& [scale_down, candidate_order, readiness, load] = options;
+  auto& [scale_down, candidate_order, readiness, rules, load] = options;
   rows.OneOf("candidateOrder", candidate_order, kCandidateOrderWords,
              {.flag = {.name = "candidate-order",
                        .help = "Which nodes are tried first: autoscaler (empty ones, then as "
@@ -696,6 +699,15 @@ void AddRows(RoundOptions& options, Rows& rows) {
                          "`least-utilized`"});
   rows.Struct("load", load);
   rows.Struct("readiness", readiness);
+  rows.OneOf("rules", rules, kRuleSetWords,
+             {.flag = {.name = "rules",
+                       .help = "Whose rules decide which nodes may go: Karpenter's for its nodes "
+                               "and the autoscaler's for the others (auto), the autoscaler's for "
+                               "all (autoscaler), or Karpenter's for all (karpenter)",
+                       .group = kNodes,
+                       .value = "RULES"},
+              .decides = "whose rules decide about a node: `auto`, `autoscaler`, `karpenter` "
+                         "([karpenter.md](karpenter.md))"});
   rows.Struct("scaleDown", scale_down);
 }
 

@@ -534,6 +534,9 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
   info.creation_time = NearestTime(node.meta.creation_time);
   info.unschedulable = node.unschedulable;
   info.ready = IsReady(node);
+  info.kubelet_ready = std::ranges::any_of(node.conditions, [](const auto& condition) {
+    return condition.type == "Ready" && condition.status == "True";
+  });
   info.leaving = LeavingOf(node);
   info.setup = SetupOf(node);
   info.scale_down_disabled = FindValue(node.meta.annotations, kScaleDownDisabled) == "true";

@@ -353,6 +353,7 @@ struct NodeInfo {
   int64_t creation_time = 0;
   bool unschedulable = false;
   bool ready = true;                 // By the autoscaler's rules: conditions and taints.
+  bool kubelet_ready = true;         // The condition Ready is "True".
   bool scale_down_disabled = false;  // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
   bool upcoming = false;             // cluster-autoscaler.k8s.io/upcoming-node
   bool do_not_disrupt = false;      // karpenter.sh/do-not-disrupt, or the older do-not-consolidate.

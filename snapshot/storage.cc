@@ -499,6 +499,7 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
   struct {
     Effect operator()(const objects::Machine&) const { return Effect::kInPlace; }
     Effect operator()(const objects::NodeClaim&) const { return Effect::kInPlace; }
+    Effect operator()(const objects::NodePool&) const { return Effect::kInPlace; }
     Effect operator()(const objects::CsiNode&) const { return Effect::kInPlace; }
     Effect operator()(const objects::VolumeAttachment&) const { return Effect::kInPlace; }
     Effect operator()(const objects::PersistentVolume&) const { return Effect::kAnew; }
@@ -537,7 +538,11 @@ void Storage::Remove(const objects::StorageObject& object, Symbols& symbols) {
     return dying_machines_.Remove(*machine, symbols);
   }
   if (const auto* claim = std::get_if<objects::NodeClaim>(&object)) {
+    karpenter_.Remove(*claim, symbols);
     return dying_machines_.Remove(*claim, symbols);
+  }
+  if (const auto* pool = std::get_if<objects::NodePool>(&object)) {
+    return karpenter_.Remove(*pool, symbols);
   }
   const auto& from = std::get<objects::VolumeAttachment>(object);
   if (from.attacher.empty() || !from.volume_name) return;

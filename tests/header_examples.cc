@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cron.h"
 #include "base/parallel.h"
 #include "base/text_hasher.h"
 #include "base/unique_fd.h"
@@ -140,6 +141,13 @@
 #include "what_if/remedy.h"
 
 namespace ebb {
+
+// base/cron.h
+void Cron(int64_t now_s) {
+  absl::StatusOr<CronSchedule> opening = CronSchedule::Parse("0 9 * * mon-fri");
+  std::optional<int64_t> next_s = opening->Next(now_s);
+  static_cast<void>(next_s);
+}
 
 // base/parallel.h
 struct Chunk {};

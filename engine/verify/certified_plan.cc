@@ -47,7 +47,7 @@ namespace {
 
 constexpr std::array<std::string_view, kNotCoveredCauses> kCauses = {
     "nothingCertified", "otherCatalog", "manyChanges",   "time",        "nodes", "budgets",
-    "topology",         "storage",      "workloadShare", "pendingPods", "gangs"};
+    "topology",         "storage",      "workloadShare", "pendingPods", "gangs", "karpenter"};
 
 constexpr uint32_t kNotRemoved = ~uint32_t{0};
 
@@ -398,6 +398,7 @@ absl::StatusOr<CertifiedPart> PlanCertificates::Checker::Run(const Plan& plan) {
   if (input_->max_workload_share < 1) part.not_covered = NotCovered::kWorkloadShare;
   const bool has_gangs = !catalog_->gangs().empty() && options_.drain.gangs != Gangs::kIgnore;
   if (has_gangs || !options_.headroom.empty()) part.not_covered = NotCovered::kGangs;
+  if (groups_.SomeFollowKarpenter()) part.not_covered = NotCovered::kKarpenter;
   for (const PodId pod : input_->pending) {
     if (!catalog_->shape_of(pod).not_understood.empty()) {
       part.not_covered = NotCovered::kPendingPods;

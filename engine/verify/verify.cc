@@ -305,6 +305,7 @@ class Replay {
                             " has nothing left for ", rules_.Name(pod));
         });
     if (!pods.ok()) return pods;
+    if (absl::Status s = rules_.CheckNodePool(removal); !s.ok()) return s;
     cluster_.BeginRemoval(removal.node);
     if (absl::Status s = PlaceAll(removal.moves); !s.ok()) return s;
     cluster_.EndRemoval();

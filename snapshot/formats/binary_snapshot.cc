@@ -272,6 +272,29 @@ class Encoder {
     Put(from.meta, *to.mutable_meta());
     to.set_node_name(Id(from.node_name));
     to.set_provider_id(Id(from.provider_id));
+    for (const auto& [type, status, since] : from.conditions) {
+      auto& each = *to.add_conditions();
+      each.set_type(Id(type));
+      each.set_status(Id(status));
+      each.set_since(since);
+    }
+    if (from.last_pod_event) to.set_last_pod_event(*from.last_pod_event);
+  }
+
+  void Put(const objects::NodePool& from, wire::NodePool& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_is_static(from.is_static);
+    to.set_policy(Id(from.policy));
+    to.set_consolidate_after(Id(from.consolidate_after));
+    to.set_has_budgets(from.has_budgets);
+    for (const objects::NodePool::Budget& budget : from.budgets) {
+      auto& each = *to.add_budgets();
+      each.set_has_reasons(budget.has_reasons);
+      Put(budget.reasons, *each.mutable_reasons());
+      each.set_nodes(Id(budget.nodes));
+      if (budget.schedule) each.set_schedule(Id(*budget.schedule));
+      if (budget.duration) each.set_duration(Id(*budget.duration));
+    }
   }
 
   void Put(const objects::PodGroup& from, wire::PodGroup& to) {
@@ -351,6 +374,7 @@ class Encoder {
       void operator()(const objects::ResourceSlice& o) { put.Put(o, *to.mutable_resource_slice()); }
       void operator()(const objects::Machine& o) { put.Put(o, *to.mutable_machine()); }
       void operator()(const objects::NodeClaim& o) { put.Put(o, *to.mutable_node_claim()); }
+      void operator()(const objects::NodePool& o) { put.Put(o, *to.mutable_node_pool()); }
       void operator()(const objects::PodGroup& o) { put.Put(o, *to.mutable_pod_group()); }
       void operator()(const objects::PodTemplate& o) { put.Put(o, *to.mutable_pod_template()); }
       void operator()(const objects::CapacityBuffer& o) {
@@ -758,6 +782,26 @@ class Decoder {
     Get(from.meta(), to.meta);
     to.node_name = At(from.node_name());
     to.provider_id = At(from.provider_id());
+    for (const auto& each : from.conditions()) {
+      to.conditions.push_back({At(each.type()), At(each.status()), each.since()});
+    }
+    if (from.has_last_pod_event()) to.last_pod_event = from.last_pod_event();
+  }
+
+  void Get(const wire::NodePool& from, objects::NodePool& to) {
+    Get(from.meta(), to.meta);
+    to.is_static = from.is_static();
+    to.policy = At(from.policy());
+    to.consolidate_after = At(from.consolidate_after());
+    to.has_budgets = from.has_budgets();
+    for (const auto& each : from.budgets()) {
+      objects::NodePool::Budget& budget = to.budgets.emplace_back();
+      budget.has_reasons = each.has_reasons();
+      Get(each.reasons(), budget.reasons);
+      budget.nodes = At(each.nodes());
+      if (each.has_schedule()) budget.schedule = At(each.schedule());
+      if (each.has_duration()) budget.duration = At(each.duration());
+    }
   }
 
   void Get(const wire::PodGroup& from, objects::PodGroup& to) {
@@ -1101,6 +1145,9 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
       return true;
     case wire::Object::kNodeClaim:
       visit(std::type_identity<objects::NodeClaim>(), object.node_claim());
+      return true;
+    case wire::Object::kNodePool:
+      visit(std::type_identity<objects::NodePool>(), object.node_pool());
       return true;
     case wire::Object::kPodGroup:
       visit(std::type_identity<objects::PodGroup>(), object.pod_group());

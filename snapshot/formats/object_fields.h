@@ -333,6 +333,9 @@ class ObjectFields {
   bool ReadClusterApiMachine() { return ReadMachine("cluster.x-k8s.io"); }
   bool ReadOpenShiftMachine() { return ReadMachine("machine.openshift.io"); }
   bool ReadNodeClaim();
+  bool ReadNodePool();
+  bool Disruption(Value& value, objects::NodePool& pool);
+  bool DisruptionBudget(Value& value, objects::NodePool::Budget& budget);
 
   // --- Groups of pods, and the room that pods will need
   bool ReadPodGroup(Text group);
@@ -518,6 +521,7 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
     {"cluster.x-k8s.io", "Machine", true, Type::kStorage, &ObjectFields::ReadClusterApiMachine},
     {"machine.openshift.io", "Machine", true, Type::kStorage, &ObjectFields::ReadOpenShiftMachine},
     {"karpenter.sh", "NodeClaim", false, Type::kStorage, &ObjectFields::ReadNodeClaim},
+    {"karpenter.sh", "NodePool", false, Type::kStorage, &ObjectFields::ReadNodePool},
     {"scheduling.k8s.io", "PodGroup", true, Type::kStorage, &ObjectFields::ReadKubernetesPodGroup},
     {"scheduling.x-k8s.io", "PodGroup", true, Type::kStorage, &ObjectFields::ReadPluginsPodGroup},
     {"scheduling.volcano.sh", "PodGroup", true, Type::kStorage, &ObjectFields::ReadVolcanoPodGroup},
@@ -2179,8 +2183,56 @@ bool ObjectFields<Fields>::ReadNodeClaim() {
     if (key != "status") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
       if (part == "nodeName") return fields_.String(member, claim.node_name);
-      return part != "providerID" || fields_.String(member, claim.provider_id);
+      if (part == "providerID") return fields_.String(member, claim.provider_id);
+      if (part == "lastPodEventTime") return fields_.Time(member, claim.last_pod_event.emplace());
+      if (part != "conditions") return true;
+      return fields_.Elements(member, [&](Value& each) {
+        auto& [type, status, since] = claim.conditions.emplace_back();
+        return fields_.Members(each, [&](Key field, Value& text) {
+          if (field == "type") return fields_.String(text, type);
+          if (field == "status") return fields_.String(text, status);
+          return field != "lastTransitionTime" || fields_.Time(text, since);
+        });
+      });
     });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadNodePool() {
+  auto& pool = Renewed<objects::NodePool>();
+  return EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, pool.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "disruption") return Disruption(member, pool);
+      pool.is_static |= part == "replicas";
+      return true;
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::Disruption(Value& value, objects::NodePool& pool) {
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "consolidationPolicy") return fields_.String(member, pool.policy);
+    if (key == "consolidateAfter") return fields_.String(member, pool.consolidate_after);
+    if (key != "budgets") return true;
+    pool.has_budgets = true;
+    return fields_.Elements(
+        member, [&](Value& each) { return DisruptionBudget(each, pool.budgets.emplace_back()); });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::DisruptionBudget(Value& value, objects::NodePool::Budget& budget) {
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "nodes") return fields_.String(member, budget.nodes);
+    if (key == "schedule") return fields_.String(member, budget.schedule.emplace());
+    if (key == "duration") return fields_.String(member, budget.duration.emplace());
+    if (key != "reasons") return true;
+    budget.has_reasons = true;
+    return Strings(member, budget.reasons);
   });
 }
 

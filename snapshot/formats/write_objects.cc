@@ -673,6 +673,34 @@ Json ToJson(const objects::NodeClaim& claim) {
   json["status"] = Json::object();
   Put(json["status"], "nodeName", claim.node_name);
   Put(json["status"], "providerID", claim.provider_id);
+  for (const auto& [type, status, since] : claim.conditions) {
+    Json condition = {{"type", type}, {"status", status}};
+    if (since != 0) condition["lastTransitionTime"] = FormatRfc3339(since);
+    json["status"]["conditions"].push_back(std::move(condition));
+  }
+  if (claim.last_pod_event) {
+    json["status"]["lastPodEventTime"] = FormatRfc3339(*claim.last_pod_event);
+  }
+  return json;
+}
+
+Json ToJson(const objects::NodePool& pool) {
+  Json json = Object("karpenter.sh/v1", "NodePool", pool.meta);
+  Json& spec = json["spec"] = Json::object();
+  // How many nodes a static NodePool has, no decision reads.
+  if (pool.is_static) spec["replicas"] = 1;
+  Json& disruption = spec["disruption"] = Json::object();
+  Put(disruption, "consolidationPolicy", pool.policy);
+  Put(disruption, "consolidateAfter", pool.consolidate_after);
+  if (pool.has_budgets) disruption["budgets"] = Json::array();
+  for (const objects::NodePool::Budget& budget : pool.budgets) {
+    Json each = Json::object();
+    Put(each, "nodes", budget.nodes);
+    if (budget.schedule) each["schedule"] = *budget.schedule;
+    if (budget.duration) each["duration"] = *budget.duration;
+    if (budget.has_reasons) each["reasons"] = Texts(budget.reasons);
+    disruption["budgets"].push_back(std::move(each));
+  }
   return json;
 }
 

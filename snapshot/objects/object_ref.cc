@@ -33,7 +33,8 @@ constexpr std::string_view kStorageKinds[] = {"PersistentVolume",
                                               "PodGroup",
                                               "PodTemplate",
                                               "CapacityBuffer",
-                                              "VerticalPodAutoscaler"};
+                                              "VerticalPodAutoscaler",
+                                              "NodePool"};
 static_assert(std::size(kStorageKinds) == std::variant_size_v<StorageObject>);
 
 template <typename Kind>

@@ -23,7 +23,6 @@ constexpr std::string_view kSizesWhy =
 constexpr std::string_view kNoRoom = "no room is kept for the pods that they ask for";
 
 constexpr auto kKinds = std::to_array<UnevaluatedKind>({
-    {"karpenter.sh", "NodePool", kPools, kPoolsWhy},
     {"karpenter.sh", "Provisioner", kPools, kPoolsWhy},
     {"karpenter.sh", "NodeClaim", "NodeClaimsNotEvaluated",
      "Karpenter may be replacing or deleting their nodes"},

@@ -106,6 +106,7 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   down.node_deletion_candidate_ttl_s = 20;
   down.planner.headroom = {.cpu = 0.05, .memory = 0.025, .per = HeadroomPer::kGroup};
   down.planner.drain.gangs = Gangs::kIgnore;
+  options.rules = RuleSet::kKarpenter;
   options.load.vpa = VpaRule::kIgnore;
   down.recent_eviction_ttl_s = 21;
   down.displaced_pods = DisplacedPods::kBestEffort;
@@ -121,6 +122,7 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
               "kubernetesVersion": "1.37", "vpa": "ignore"},
     "readiness": {"startupTaints": ["a", "b"], "startupTaintPrefixes": ["c/"],
                   "csiNodeAware": true},
+    "rules": "karpenter",
     "scaleDown": {
       "planner": {
         "scaleDownUtilizationThreshold": 0.1, "scaleDownGpuUtilizationThreshold": 0.2,

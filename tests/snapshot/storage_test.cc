@@ -347,6 +347,7 @@ TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
   const std::pair<objects::StorageObject, Storage::Effect> effects[] = {
       {objects::Machine(), kInPlace},
       {objects::NodeClaim(), kInPlace},
+      {objects::NodePool(), kInPlace},
       {objects::CsiNode(), kInPlace},
       {objects::VolumeAttachment(), kInPlace},
       {objects::PersistentVolume(), kAnew},

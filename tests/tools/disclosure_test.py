@@ -90,7 +90,7 @@ class DisclosureTest(base.EbbTest):
 
     def test_kinds_that_may_matter_are_named_with_their_number(self):
         cluster = self.CLUSTER + [
-            custom("karpenter.sh/v1", "NodePool", "spot"), custom("karpenter.sh/v1", "NodePool", "general"),
+            custom("karpenter.sh/v1alpha5", "Provisioner", "spot"), custom("karpenter.sh/v1alpha5", "Provisioner", "general"),
             custom("autoscaling.x-k8s.io/v1beta1", "ProvisioningRequest", "web", "shop"),
             custom("kueue.x-k8s.io/v1beta1", "Workload", "train", "ml"),
             custom("machine.openshift.io/v1beta1", "MachineSet", "workers", "openshift-machine-api"),
@@ -102,17 +102,17 @@ class DisclosureTest(base.EbbTest):
         self.assertEqual(set(warnings) - {"MinimumAssumed"},
                          {"NodePoolsNotEvaluated", "ProvisioningRequestsNotEvaluated", "PodGroupsNotEvaluated",
                           "GroupSizesNotEvaluated", "SchedulerConfigurationNotEvaluated"})
-        self.assertIn("2 NodePools (general and 1 more) are not evaluated", warnings["NodePoolsNotEvaluated"])
+        self.assertIn("2 Provisioners (general and 1 more) are not evaluated", warnings["NodePoolsNotEvaluated"])
         self.assertIn("1 ProvisioningRequest (shop/web) is not", err)
         self.assertIn("KubeSchedulerConfiguration", err)
 
     def test_a_strict_plan_fails_on_unevaluated_objects(self):
-        cluster = self.CLUSTER + [custom("karpenter.sh/v1", "NodePool", "spot")]
+        cluster = self.CLUSTER + [custom("karpenter.sh/v1alpha5", "Provisioner", "spot")]
         self.ebb("plan", self.dump(cluster), "--assume-complete", "--strict", "--nodes", "0:9:ng",
                  "--now", START, code=1)
 
     def test_a_snapshot_keeps_unevaluated_objects(self):
-        cluster = self.CLUSTER + [custom("karpenter.sh/v1", "NodePool", "spot")]
+        cluster = self.CLUSTER + [custom("karpenter.sh/v1alpha5", "Provisioner", "spot")]
         for name in ("s.pb", "s.json", "s.yaml"):
             self.ebb("import", self.dump(cluster), "-o", self.path(name))
             out = self.ebb("plan", self.path(name), "--assume-complete", "--now", START, "-o", "json")[0]
