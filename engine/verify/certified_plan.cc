@@ -594,7 +594,12 @@ absl::Status PlanCertificates::Checker::CheckRemoval(const RemovableNode& remova
   for (const Arrival& arrival : came) {
     if (arrival.from == kNoNode) pods_.push_back(arrival.pod);
   }
-  if (absl::Status s = rules_.CheckEligible(node, pods_); !s.ok()) return s;
+  if (std::ranges::any_of(pods_, [&](PodId pod) { return cluster_.UsesStorage(pod); }) &&
+      catalog_->devices().HasOwnSlices(node)) {
+    not_covered_ = NotCovered::kStorage;  // Who holds which device is not kept here.
+  } else if (absl::Status s = rules_.CheckEligible(node, pods_, nullptr); !s.ok()) {
+    return s;
+  }
   for (const Arrival& arrival : came) {
     if (arrival.from != kNoNode && PositionOf(arrival) <= position) pods_.push_back(arrival.pod);
   }

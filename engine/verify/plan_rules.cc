@@ -242,7 +242,29 @@ double PlanRules::UsedOf(ResourceId resource, NodeId node, std::span<const PodId
   return Share(requested, offered, 1000);
 }
 
-absl::Status PlanRules::CheckEligible(NodeId node, std::span<const PodId> pods) {
+// The largest share of a pool of the node's own devices that its pods hold; nullopt: a pool is
+// incomplete.  What a share is, Devices computes for the planner too.
+std::optional<double> PlanRules::UsedOfDevices(NodeId node, std::span<const PodId> pods,
+                                               const DeviceState* devices) const {
+  absl::flat_hash_set<DeviceId> held;
+  for (const PodId pod : pods) {
+    if (devices == nullptr) break;
+    const PodShape& shape = catalog_->shape_of(pod);
+    for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+      const auto id = catalog_->devices().FindClaim(shape.namespace_name, claim.claim_name);
+      if (!id) continue;
+      for (const HeldDevice& device : devices->claim(*id).devices) {
+        if (!device.admin_access) held.insert(device.id);
+      }
+    }
+  }
+  const auto highest = catalog_->devices().HighestUse(node, held);
+  if (!highest) return std::nullopt;
+  return highest->utilization;
+}
+
+absl::Status PlanRules::CheckEligible(NodeId node, std::span<const PodId> pods,
+                                      const DeviceState* devices) {
   const NodeInfo& info = catalog_->node(node);
   if (info.to_be_deleted && input_->now_s - *info.to_be_deleted < kTaintTimeoutS) {
     return RefusePlan(Name(node), " is being deleted already");
@@ -273,6 +295,12 @@ absl::Status PlanRules::CheckEligible(NodeId node, std::span<const PodId> pods) 
   }
   const double threshold =
       group->scale_down_utilization_threshold.value_or(options_->scale_down_utilization_threshold);
+  if (catalog_->devices().HasOwnSlices(node)) {
+    const std::optional<double> used = UsedOfDevices(node, pods, devices);
+    if (!used) return RefusePlan(Name(node), " has a pool of devices that is incomplete");
+    if (*used > threshold) return RefusePlan(Name(node), " is used too much");
+    return absl::OkStatus();
+  }
   if (Used(node, pods) > threshold) return RefusePlan(Name(node), " is used too much");
   return absl::OkStatus();
 }

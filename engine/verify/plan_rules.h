@@ -84,8 +84,8 @@ class PlanRules {
   // --- Nodes -----------------------------------------------------------------------
 
   // The node may be removed.  `pods` are the pods that are there before the first removal,
-  // pending pods that found room there included.
-  absl::Status CheckEligible(NodeId node, std::span<const PodId> pods);
+  // pending pods that found room there included, and `devices` what they hold; null: nothing.
+  absl::Status CheckEligible(NodeId node, std::span<const PodId> pods, const DeviceState* devices);
   // No pod may be placed on `to` if something deletes it, it is still being set up, or it is being
   // deleted; `what` begins the message.
   [[nodiscard]] absl::Status CheckPlace(std::string_view what, PodId pod, NodeId to);
@@ -138,6 +138,8 @@ class PlanRules {
                    Requested&& requested);
   double Used(NodeId node, std::span<const PodId> pods);
   double UsedOf(ResourceId resource, NodeId node, std::span<const PodId> pods);
+  [[nodiscard]] std::optional<double> UsedOfDevices(NodeId node, std::span<const PodId> pods,
+                                                    const DeviceState* devices) const;
 
   [[nodiscard]] bool GoesByItself(NodeId node) const;
   [[nodiscard]] bool IsHeldUnready(NodeId node) const;

@@ -61,6 +61,11 @@ class SlowCluster {
   // Removes the node of BeginRemoval.
   void EndRemoval();
 
+  // Which devices the claims hold; null: no pod has any.
+  [[nodiscard]] const DeviceState* devices() const {
+    return storage_ ? &storage_->devices() : nullptr;
+  }
+
   // Which pods a selector matches; also used for PodDisruptionBudgets.
   [[nodiscard]] SlowMatches& matches() { return matches_; }
 
