@@ -238,7 +238,7 @@ bool IsOwnedBy(const Catalog& catalog, const PodShape& shape, std::string_view k
   });
 }
 
-bool IsStatic(const Catalog& catalog, const PodShape& shape) {
+bool IsStaticPod(const Catalog& catalog, const PodShape& shape) {
   return shape.mirror || IsOwnedBy(catalog, shape, "Node", "v1");
 }
 
@@ -261,7 +261,7 @@ bool ToleratesDisruption(const Catalog& catalog, const PodShape& shape) {
 // The verdict on a pod that Karpenter may disrupt.
 DrainVerdict JudgeByKarpenter(const DrainQuestion& q) {
   const PodShape& shape = q.shape;
-  if (HasEnded(shape) || IsStatic(q.catalog, shape)) return kSkip;
+  if (HasEnded(shape) || IsStaticPod(q.catalog, shape)) return kSkip;
   if (shape.terminating) {
     // The pod that replaces it comes only when it is gone.
     return IsOwnedBy(q.catalog, shape, "StatefulSet", "apps/v1") ? kDrain : kSkip;

@@ -124,13 +124,6 @@ void WarnOfPairs(const ClusterSnapshot& snapshot, const NodeGroups& groups,
         node != kNoText ? catalog.FindNode(node) != kNoNode : provider_ids.contains(provider_id);
     if (!has_node || (node == kNoText && provider_id == kNoText)) claims.Add(claim.name);
   });
-  const auto warn = [&](std::string_view code, const Names& names, std::string_view one,
-                        std::string_view many, std::string_view meaning) {
-    if (names.count == 0) return;
-    warnings.push_back(
-        {std::string(code),
-         fmt::format("{} ({}): {}", Count(names.count, one, many), names.text, meaning), ""});
-  };
   Warn(kClaimsAlone, claims, "NodeClaim has no node", "NodeClaims have no node",
        "Karpenter is still starting the machine, or the node is missing from the input; no budget "
        "counts it",

@@ -317,10 +317,6 @@ std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
   }
   if (why.reason == UnremovableReason::kCurrentlyBeingDeleted) {
     const std::string leaving = WhyLeaving(context.catalog(), why.node);
-    if (leaving.empty() && context.groups->FollowsKarpenter(why.node) &&
-        !context.catalog().node(why.node).to_be_deleted) {
-      return "the instance of its NodeClaim is terminating";
-    }
     return leaving.empty() ? absl::StrCat("tainted ", Absl(kHardTaint)) : leaving;
   }
   if (why.reason == UnremovableReason::kNotStarted) {

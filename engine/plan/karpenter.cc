@@ -109,7 +109,6 @@ UnremovableReason WhyNotDisruptable(const Catalog& catalog, NodeId node) {
                   : claim != nullptr && claim->has_conditions) {
     return kNodeNotInitialized;
   }
-  if (claim != nullptr && claim->terminating) return kCurrentlyBeingDeleted;
   if (info.do_not_disrupt) return kScaleDownDisabledAnnotation;
   if (objects.HasPools() && FindNodePool(catalog, node) == nullptr) return kNodePoolNotFound;
   return kNoReason;

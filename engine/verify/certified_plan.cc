@@ -80,8 +80,8 @@ class Digest {
 uint64_t DigestOf(const Catalog& catalog, NodeId id) {
   const auto& [name, uid, shape, labels, taints, declared_features, allocatable, capacity, images,
                provider_id, os, architecture, version, creation_time, unschedulable, ready,
-               scale_down_disabled, upcoming, do_not_disrupt, do_not_consolidate, leaving, setup,
-               to_be_deleted, deletion_candidate] = catalog.node(id);
+               kubelet_ready, scale_down_disabled, upcoming, do_not_disrupt, do_not_consolidate,
+               leaving, setup, to_be_deleted, deletion_candidate] = catalog.node(id);
   Digest digest;
   for (const TextId text : {name, uid, provider_id, os}) digest.Add(text);
   digest.Add(labels.size());
@@ -99,7 +99,8 @@ uint64_t DigestOf(const Catalog& catalog, NodeId id) {
   digest.Add(capacity);
   digest.Add(static_cast<uint64_t>(creation_time));
   const bool dies = catalog.storage().dying_machines().Of(name, provider_id) != nullptr;
-  for (const bool flag : {unschedulable, ready, scale_down_disabled, do_not_disrupt, dies}) {
+  for (const bool flag :
+       {unschedulable, ready, kubelet_ready, scale_down_disabled, do_not_disrupt, dies}) {
     digest.Add(flag ? 1 : 0);
   }
   digest.Add(static_cast<uint64_t>(leaving));

@@ -23,7 +23,7 @@ std::optional<int64_t> NumberIn(std::string_view text) {
   return number;
 }
 
-std::vector<std::string_view> PartsOf(std::string_view text, std::string_view separators) {
+std::vector<std::string_view> PiecesOf(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
   while (true) {
     const size_t end = text.find_first_of(separators);
@@ -34,7 +34,7 @@ std::vector<std::string_view> PartsOf(std::string_view text, std::string_view se
 }
 
 std::vector<std::string_view> WordsOf(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> words = PartsOf(text, separators);
+  std::vector<std::string_view> words = PiecesOf(text, separators);
   std::erase(words, "");
   return words;
 }
@@ -68,8 +68,8 @@ struct CronMatch {
 CronMatch MatchField(std::string_view text, const CronRange& range, int64_t value) {
   CronMatch match;
   for (const std::string_view part : WordsOf(text, ",")) {
-    const std::vector<std::string_view> halves = PartsOf(part, "/");
-    const std::vector<std::string_view> ends = PartsOf(halves[0], "-");
+    const std::vector<std::string_view> halves = PiecesOf(part, "/");
+    const std::vector<std::string_view> ends = PiecesOf(halves[0], "-");
     const bool any = ends[0] == "*" || ends[0] == "?";
     const std::optional<int64_t> from = any ? range.min : CronValue(ends[0], range);
     std::optional<int64_t> to = any ? range.max : from;
@@ -200,7 +200,6 @@ std::string SlowNodePools::WhyNotDisrupted(NodeId node) const {
     return "is not managed by Karpenter";
   }
   if (!IsSetUp(node)) return "is not initialized";
-  if (claim != nullptr && claim->terminating) return "is deleted by something else";
   if (catalog_->node(node).do_not_disrupt) return "is annotated to stay";
   if (objects.HasPools() && PoolOf(node) == nullptr) return "has no NodePool";
   return "";

@@ -432,7 +432,17 @@ TEST(PlanTextTest, ReasonsAreSpelledAsTheAutoscalerDoesAndReadAgain) {
       {kNoNodeInfo, "NoNodeInfo"},
       {kBlockedByOnCompletionPod, "BlockedByOnCompletionPod"},
       {kNotStarted, "NotStarted"},
-      {kHeadroomReached, "HeadroomReached"}};
+      {kHeadroomReached, "HeadroomReached"},
+      {kNodeClaimNotFound, "NodeClaimNotFound"},
+      {kNodeNotInitialized, "NodeNotInitialized"},
+      {kNodePoolNotFound, "NodePoolNotFound"},
+      {kStaticNodePool, "StaticNodePool"},
+      {kConsolidationDisabled, "ConsolidationDisabled"},
+      {kNodeNotEmpty, "NodeNotEmpty"},
+      {kConsolidationPolicyNotEvaluated, "ConsolidationPolicyNotEvaluated"},
+      {kNotConsolidatable, "NotConsolidatable"},
+      {kEmptyBudgetReached, "EmptyBudgetReached"},
+      {kUnderutilizedBudgetReached, "UnderutilizedBudgetReached"}};
   for (const auto& [reason, name] : names) {
     EXPECT_EQ(ToString(reason), name);
     EXPECT_EQ(UnremovableReasonOf(name), reason) << name;
