@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -275,9 +276,17 @@ func (a *asking) simulate(candidate *disruption.Candidate) *Simulation {
 	return simulation
 }
 
-// askSingle asks what single-node consolidation would do if this were the only candidate.
+// valid lets every command pass.  Karpenter's validator would look at the budgets.
+type valid struct{}
+
+func (valid) Validate(_ context.Context, c disruption.Command, _ time.Duration) (disruption.Command, error) {
+	return c, nil
+}
+
+// askSingle asks what single-node consolidation would do if this were the only candidate, whatever the budgets.
 func (a *asking) askSingle(candidate *disruption.Candidate) (*SingleAnswer, error) {
-	single := method[*disruption.SingleNodeConsolidation](a)
+	single := disruption.NewSingleNodeConsolidation(disruption.MakeConsolidation(
+		a.clock, a.cluster, a.client, a.provisioner, a.provider, a.recorder, a.queue), disruption.WithValidator(valid{}))
 	if !single.ShouldDisrupt(a.ctx, candidate) {
 		return nil, nil
 	}
@@ -295,6 +304,9 @@ func (a *asking) askSingle(candidate *disruption.Candidate) (*SingleAnswer, erro
 	}
 	if answer.Decision == string(disruption.NoOpDecision) {
 		answer.Event = stable(a.recorder.message(events.Unconsolidatable, candidate.StateNode))
+		if answer.Event == "" {
+			answer.Event = a.recorder.message(events.ConsolidationRejected, candidate.StateNode)
+		}
 	}
 	return answer, nil
 }

@@ -24,8 +24,8 @@ var allFeatures = []string{
 	"pools", "selectors", "spread", "stale-conditions", "taints", "termination-grace-period", "unmanaged",
 }
 
-// The features that make reasons to keep a node; they are chosen more often.
-var blockers = []string{"deleting", "do-not-disrupt", "drift", "node-labels", "node-states", "pdbs", "pod-phases",
+// The features that are chosen more often, because many different things can happen with them.
+var frequent = []string{"budgets", "cron", "deleting", "do-not-disrupt", "drift", "node-labels", "node-states", "pdbs", "pod-phases",
 	"stale-conditions", "termination-grace-period"}
 
 var zones = []string{"us-east-1a", "us-east-1b"}
@@ -48,6 +48,7 @@ type generator struct {
 	pools    []*karpv1.NodePool
 	machines []*machine
 	podCount int
+	cheap    bool // Most pods cost nothing to evict.
 }
 
 // A machine is a node under construction.
@@ -65,11 +66,15 @@ type machine struct {
 func generate(seed uint64, number int) (*Case, error) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(number))), has: map[string]bool{}}
 	g.kase = &Case{Name: fmt.Sprintf("%d-%04d", seed, number), Now: g.moment()}
-	g.chooseFeatures()
-	g.makePools()
-	g.makeMachines()
-	g.makeDaemonSets()
-	g.makeWorkloads()
+	if number%15 == 14 {
+		g.makeSchedules()
+	} else {
+		g.chooseFeatures()
+		g.makePools()
+		g.makeMachines()
+		g.makeDaemonSets()
+		g.makeWorkloads()
+	}
 	if err := g.finish(); err != nil {
 		return nil, err
 	}
@@ -107,9 +112,10 @@ func (g *generator) chooseFeatures() {
 		}
 	default:
 		for range 1 + g.IntN(4) {
-			g.has[pick(g, pick(g, allFeatures...), pick(g, blockers...))] = true
+			g.has[pick(g, pick(g, allFeatures...), pick(g, frequent...))] = true
 		}
 	}
+	g.cheap = g.with("pod-costs", 0.5)
 	g.kase.Features = []string{}
 	for _, feature := range allFeatures {
 		if g.has[feature] {
@@ -132,6 +138,17 @@ func (g *generator) makePools() {
 	if g.has["budgets"] || g.has["cron"] || g.has["pools"] {
 		count++
 	}
+	g.addPools(count)
+}
+
+// makeSchedules makes pools with schedules and no nodes.
+func (g *generator) makeSchedules() {
+	g.kase.Features = []string{"schedules"}
+	g.has["cron"] = true
+	g.addPools(10)
+}
+
+func (g *generator) addPools(count int) {
 	for i := range count {
 		pool := &karpv1.NodePool{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pool-%c", 'a'+i)},
@@ -216,8 +233,8 @@ func (g *generator) spoilPool(pool *karpv1.NodePool) {
 
 func (g *generator) makeMachines() {
 	count := 2 + g.IntN(4)
-	if g.has["budgets"] && g.chance(0.5) {
-		count += 3
+	if g.has["budgets"] && g.chance(0.4) {
+		count += 2
 	}
 	for i := range count {
 		m := g.makeMachine(i)

@@ -16,7 +16,7 @@ func (g *generator) setBudgets(pool *karpv1.NodePool) {
 		return
 	}
 	pool.Spec.Disruption.Budgets = nil
-	for range g.IntN(4) {
+	for range pick(g, 0, 1, 1, 1, 2, 3) {
 		budget := karpv1.Budget{Nodes: pick(g, "0", "1", "2", "5", "0%", "1%", "10%", "20%", "34%", "50%", "99%", "100%")}
 		if g.chance(0.5) {
 			budget.Reasons = g.reasons()

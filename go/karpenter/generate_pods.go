@@ -82,8 +82,8 @@ type workload struct {
 }
 
 func (g *generator) makeWorkloads() {
-	apps := []string{"web", "api", "db", "job", "cache"}
-	for _, app := range apps[:2+g.IntN(4)] {
+	apps := []string{"web", "api", "db", "job"}
+	for _, app := range apps[:2+g.IntN(3)] {
 		w := g.newWorkload(app)
 		used := map[*machine]bool{}
 		for range 1 + g.IntN(3) {
@@ -184,14 +184,16 @@ func (g *generator) tolerate(p *corev1.Pod, m *machine) {
 
 func (g *generator) varyPod(p *corev1.Pod) {
 	if g.with("do-not-disrupt", 0.4) {
-		p.Annotations = map[string]string{karpv1.DoNotDisruptAnnotationKey: pick(g, "true", "true", "false", "", "10m", "1h",
-			"36h", "1h30m", "0s", "-5m", "5", "forever", "True")}
+		annotate(p, karpv1.DoNotDisruptAnnotationKey, pick(g, "true", "true", "false", "", "10m", "1h", "36h", "1h30m", "0s", "-5m",
+			"5", "forever", "True"))
 		if g.chance(0.9) {
-			started := g.past()
+			started := pick(g, g.past(), g.ago(10*time.Minute), g.ago(time.Hour), g.ago(time.Hour-time.Second))
 			p.CreationTimestamp, p.Status.StartTime = started, &started
 		}
 	}
-	if g.with("pod-costs", 0.6) {
+	if g.cheap && g.chance(0.8) {
+		annotate(p, corev1.PodDeletionCost, pick(g, "-134217728", "-2147483647"))
+	} else if g.with("pod-costs", 0.6) {
 		g.setCosts(p)
 	}
 	if g.with("pod-phases", 0.4) {
@@ -207,13 +209,17 @@ func (g *generator) varyPod(p *corev1.Pod) {
 	}
 }
 
+func annotate(p *corev1.Pod, key, value string) {
+	if p.Annotations == nil {
+		p.Annotations = map[string]string{}
+	}
+	p.Annotations[key] = value
+}
+
 // setCosts makes pods dear or cheap to evict; a node whose pods all cost nothing is empty to Karpenter.
 func (g *generator) setCosts(p *corev1.Pod) {
 	if g.chance(0.5) {
-		if p.Annotations == nil {
-			p.Annotations = map[string]string{}
-		}
-		p.Annotations[corev1.PodDeletionCost] = pick(g, "100", "134217728", "-134217728", "-2147483647", "2147483647", "much")
+		annotate(p, corev1.PodDeletionCost, pick(g, "100", "134217728", "-134217728", "-2147483647", "2147483647", "much"))
 	}
 	if g.chance(0.5) {
 		priority := pick(g, int32(-100000000), -33554432, 0, 1000, 100000000, 2000000000)
