@@ -141,11 +141,14 @@ func (g *generator) makePools() {
 	g.addPools(count)
 }
 
-// makeSchedules makes pools with schedules and no nodes.
+// makeSchedules makes pools with schedules, and one node that is of no pool.
 func (g *generator) makeSchedules() {
 	g.kase.Features = []string{"schedules"}
 	g.has["cron"] = true
 	g.addPools(10)
+	m := g.makeMachine(0)
+	g.unmanage(m)
+	g.objects = append(g.objects, m.node)
 }
 
 func (g *generator) addPools(count int) {
