@@ -43,6 +43,9 @@ func answer(kase *Case, types []InstanceType) (*Answers, error) {
 		}
 	}
 	answers := &Answers{Nodes: a.nodes}
+	for _, names := range kase.Ask {
+		answers.Together = append(answers.Together, a.together(names))
+	}
 	if answers.Budgets, err = a.askBudgets(); err != nil {
 		return nil, err
 	}
@@ -245,10 +248,22 @@ func (a *asking) shouldDisrupt(answer *NodeAnswer, name string, method disruptio
 	}
 }
 
-// simulate asks whether the candidate's pods fit on the other nodes, with the options of a consolidation.
-func (a *asking) simulate(candidate *disruption.Candidate) *Simulation {
+func (a *asking) together(names []string) *Simulation {
+	var candidates []*disruption.Candidate
+	for _, name := range names {
+		candidate := a.candidates[name]
+		if candidate == nil {
+			return &Simulation{Error: name + " is not a candidate"}
+		}
+		candidates = append(candidates, candidate)
+	}
+	return a.simulate(candidates...)
+}
+
+// simulate asks whether the candidates' pods fit on the other nodes, with the options of a consolidation.
+func (a *asking) simulate(candidates ...*disruption.Candidate) *Simulation {
 	results, err := disruption.SimulateScheduling(a.ctx, a.client, a.cluster, a.provisioner, a.clock, a.recorder,
-		[]scheduling.Options{scheduling.IsConsolidationSimulation}, candidate)
+		[]scheduling.Options{scheduling.IsConsolidationSimulation}, candidates...)
 	if err != nil {
 		return &Simulation{Error: err.Error()}
 	}

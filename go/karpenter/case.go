@@ -24,7 +24,9 @@ type Case struct {
 	Features []string  `json:"features"`
 	Now      time.Time `json:"now"`
 	Input    List      `json:"input"`
-	Answers  *Answers  `json:"answers"`
+	// Sets of nodes: could they all go at once?
+	Ask     [][]string `json:"ask,omitempty"`
+	Answers *Answers   `json:"answers"`
 }
 
 // A List is what `kubectl get -o json` prints.
@@ -57,6 +59,8 @@ type Answers struct {
 	Budgets   map[string]map[string]int `json:"budgets"`
 	Emptiness *MethodAnswer             `json:"emptiness"`
 	Multi     *MethodAnswer             `json:"multi"`
+	// The simulation of each set of Ask.
+	Together []*Simulation `json:"together,omitempty"`
 }
 
 // A NodeAnswer says what Karpenter thinks of one node.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -95,6 +96,9 @@ func TestCasesHaveAnswersOfEveryKind(t *testing.T) {
 	for _, kase := range readCases(t) {
 		seen["emptiness "+kase.Answers.Emptiness.Decision]++
 		seen["multi "+kase.Answers.Multi.Decision]++
+		for _, set := range kase.Answers.Together {
+			seen[fmt.Sprintf("together fits: %t", set.Fits)]++
+		}
 		for _, node := range kase.Answers.Nodes {
 			if node.Blocked != "" {
 				seen["blocked"]++
@@ -112,7 +116,7 @@ func TestCasesHaveAnswersOfEveryKind(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"emptiness delete", "emptiness no-op", "multi delete", "multi replace", "multi no-op",
-		"blocked", "blocked, but not for drift", "fits", "does not fit", "single delete", "single replace", "single no-op"} {
+		"blocked", "blocked, but not for drift", "together fits: true", "together fits: false", "fits", "does not fit", "single delete", "single replace", "single no-op"} {
 		if seen[kind] < 10 {
 			t.Errorf("%d answers %q; at least 10 are expected", seen[kind], kind)
 		}

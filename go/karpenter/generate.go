@@ -79,8 +79,29 @@ func generate(seed uint64, number int) (*Case, error) {
 		return nil, err
 	}
 	var err error
-	g.kase.Answers, err = answer(g.kase, instanceTypes)
+	if g.kase.Answers, err = answer(g.kase, instanceTypes); err != nil {
+		return nil, err
+	}
+	if g.kase.Ask = g.someTogether(); g.kase.Ask != nil {
+		g.kase.Answers, err = answer(g.kase, instanceTypes)
+	}
 	return g.kase, err
+}
+
+// someTogether chooses two or more of the candidates.
+func (g *generator) someTogether() [][]string {
+	var names []string
+	for name, node := range g.kase.Answers.Nodes {
+		if node.Simulation != nil {
+			names = append(names, name)
+		}
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	sort.Strings(names)
+	g.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return [][]string{names[:2+g.IntN(len(names)-1)]}
 }
 
 func (g *generator) chance(p float64) bool { return g.Float64() < p }
