@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/pretty"
 )
 
-// answer asks Karpenter everything about the case.  It starts a new world for every question that could
-// change the state, so the order of the questions does not matter.
+// answer asks Karpenter everything about the case.  No question changes what another one reads, and no command is
+// carried out.
 func answer(kase *Case, types []InstanceType) (*Answers, error) {
 	w, err := newWorld(kase, types)
 	if err != nil {

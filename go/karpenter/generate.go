@@ -125,7 +125,7 @@ func (g *generator) moment() time.Time {
 }
 
 func (g *generator) chooseFeatures() {
-	switch kind := g.IntN(8); kind {
+	switch g.IntN(8) {
 	case 0: // None.
 	case 1:
 		for _, feature := range allFeatures {
