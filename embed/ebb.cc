@@ -838,6 +838,7 @@ std::string_view TextOf(ebb::OptionKind kind) {
     case kChoice:
       return "word";
     case kText:
+    case kFile:
       return "text";
     case kNames:
     case kKeys:
