@@ -838,8 +838,9 @@ std::string_view TextOf(ebb::OptionKind kind) {
     case kChoice:
       return "word";
     case kText:
-    case kFile:
       return "text";
+    case kFile:
+      return "file";
     case kNames:
     case kKeys:
       return "list";
