@@ -159,6 +159,9 @@ class Rows {
   void Text(std::string_view name, OptionChoice choice, const OptionRow& row) {
     Add(name, OptionKind::kText, std::move(choice), {}, row);
   }
+  void File(std::string_view name, OptionText text, const OptionRow& row) {
+    Add(name, OptionKind::kFile, std::move(text), {}, row);
+  }
   template <typename Options>
   void Struct(std::string_view name, Options& value) {
     Rows rows(absl::StrCat(path_, std::string(name), "."), fields_);
@@ -183,7 +186,7 @@ class Rows {
 
 void AddRows(LoadOptions& options, Rows& rows) {
   auto& [priority_cutoff, limits, use, strict, assume_complete, allow_incomplete, bypassed,
-         match_os, version, vpa] = options;
+         match_os, version, vpa, scheduler] = options;
   static_cast<void>(limits);
   static_cast<void>(use);
   rows.Integer("expendablePodsPriorityCutoff", priority_cutoff,
@@ -247,6 +250,21 @@ void AddRows(LoadOptions& options, Rows& rows) {
        .about = OptionAbout::kLoading,
        .decides = "what a pod asks for that moves: `follow` its VerticalPodAutoscaler, or "
                   "`ignore` it ([room.md](room.md))"});
+  rows.File("schedulerConfig",
+            {.get = [&scheduler] { return scheduler == nullptr ? "" : scheduler->source; },
+             .set =
+                 [&options](std::string_view text) {
+                   return std::string(options.ReadScheduler(text).message());
+                 }},
+            {.flag = {.name = "scheduler-config-file",
+                      .help = "Place pods by the profiles of this KubeSchedulerConfiguration: "
+                              "plugins, default spread constraints, added affinity",
+                      .group = kInput},
+             .in_autoscaler = true,
+             .hides_default = true,
+             .about = OptionAbout::kLoading,
+             .decides = "the text of the scheduler's KubeSchedulerConfiguration, by whose profiles "
+                        "pods are placed ([scheduler.md](scheduler.md))"});
 }
 
 void AddRows(ReadinessRules& rules, Rows& rows) {
@@ -733,7 +751,7 @@ bool SameValue(const OptionField& a, const OptionField& b) {
       [&b](const auto& value) {
         using Value = std::remove_cvref_t<decltype(value)>;
         const auto& other = std::get<Value>(b.value);
-        if constexpr (std::is_same_v<Value, OptionChoice>) {
+        if constexpr (!std::is_pointer_v<Value>) {
           return value.get() == other.get();
         } else {
           return *value == *other;
@@ -748,7 +766,7 @@ void CopyValue(const OptionField& from, const OptionField& to) {
       [&to](const auto& value) {
         using Value = std::remove_cvref_t<decltype(value)>;
         const auto& other = std::get<Value>(to.value);
-        if constexpr (std::is_same_v<Value, OptionChoice>) {
+        if constexpr (!std::is_pointer_v<Value>) {
           other.set(value.get());
         } else {
           *other = *value;

@@ -40,6 +40,7 @@
 #include "snapshot/objects/objects.h"
 #include "snapshot/objects/storage_objects.h"
 #include "snapshot/room_objects.h"
+#include "snapshot/services.h"
 #include "snapshot/storage_info.h"
 #include "snapshot/symbols.h"
 
@@ -102,6 +103,7 @@ class Storage {
   [[nodiscard]] const DyingMachines& dying_machines() const { return dying_machines_; }
   [[nodiscard]] const RoomObjects& room() const { return room_; }
   [[nodiscard]] const KarpenterObjects& karpenter() const { return karpenter_; }
+  [[nodiscard]] const Services& services() const { return services_; }
   [[nodiscard]] const std::vector<StorageCapacity>& capacities() const { return capacities_; }
 
   // The zone and region labels, beta and GA.  A node without any of them is in every zone.
@@ -146,6 +148,7 @@ class Storage {
   void Put(const objects::PodTemplate& from, Symbols& symbols) { room_.Put(from, symbols); }
   void Put(const objects::CapacityBuffer& buffer, Symbols& symbols) { room_.Put(buffer, symbols); }
   void Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbols) { room_.Put(vpa, symbols); }
+  void Put(const objects::Service& service, Symbols& symbols) { services_.Put(service, symbols); }
 
   void ConnectClaim(ClaimInfo& claim, Symbols& symbols) const;
   void ConnectPod(const PodVolumes& asked);
@@ -174,6 +177,7 @@ class Storage {
   DyingMachines dying_machines_;
   RoomObjects room_;
   KarpenterObjects karpenter_;
+  Services services_;
   absl::flat_hash_map<TextId, DevicePools> pools_of_;  // By node.
 
   absl::flat_hash_map<TextId, std::vector<const VolumeInfo*>> volumes_by_class_;

@@ -126,6 +126,7 @@
 #include "sizing/usage_reader.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
+#include "snapshot/formats/read_scheduler_config.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/import/watch_stream.h"
@@ -248,6 +249,12 @@ TextId Names(Symbols& symbols) {
   const TextId uid = symbols.Hold("4f1c-...");
   symbols.Release(uid);
   return web;
+}
+
+// snapshot/formats/read_scheduler_config.h
+absl::StatusOr<std::shared_ptr<SchedulerConfig>> SchedulerConfigExample(std::string_view text) {
+  absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(text);
+  return config;
 }
 
 // snapshot/import/watch_stream.h

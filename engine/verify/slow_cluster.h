@@ -195,6 +195,8 @@ class SlowCluster {
   [[nodiscard]] Needs NeedsOf(const PodShape& shape) const;
   [[nodiscard]] bool IsOpen(const NodeInfo& info) const;
   [[nodiscard]] bool IsAffine(const Constraints& constraints, const NodeInfo& info) const;
+  [[nodiscard]] bool AnyHolds(const std::vector<NodeSelectorTerm>& terms,
+                              const NodeInfo& info) const;
 
   [[nodiscard]] std::string_view WhyNotStatically(const PodShape& shape, NodeId node) const;
   [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node);

@@ -65,6 +65,7 @@ class Options(TypedDict, total=False):
     match_os: bool | None
     kubernetes_version: Literal["auto", "1.36", "1.37"] | None
     vpa: Literal["follow", "ignore"] | None
+    scheduler_config_file: Text | None  # A KubeSchedulerConfiguration.
     # The planner.
     candidate_order: Literal["autoscaler", "fewest-pods", "input", "least-utilized"] | None
     startup_taint: Sequence[str] | None
@@ -239,6 +240,7 @@ _KINDS: dict[str, Callable[[str, object], Any]] = {
     "percent": _number,
     "word": _text,
     "text": _text,
+    "file": lambda name, value: text_of(name, value)[0],
     "list": _names,
 }
 

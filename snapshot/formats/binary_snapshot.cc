@@ -45,7 +45,7 @@ constexpr Text kLacksDevices =
     "spec: the snapshot file was made by an older ebb, which kept no devices";
 constexpr uint32_t kChunkVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;    // Has no checksums.
-constexpr uint32_t kFewerFieldsVersion = 3;  // Columns with fewer fields.
+constexpr uint32_t kFewerFieldsVersion = 3;  // From here on columns, before 5 with fewer fields.
 // A longer chunk means a damaged file.  Without the limit its length would be allocated before
 // the checksum is verified.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
@@ -166,6 +166,12 @@ class Encoder {
     if (from.completions.has_value()) to.set_completions(*from.completions);
     to.set_status_replicas(from.status_replicas);
     to.set_succeeded(from.succeeded);
+    if (!from.selector.nil) Put(from.selector, *to.mutable_selector());
+  }
+
+  void Put(const objects::Service& from, wire::Service& to) {
+    Put(from.meta, *to.mutable_meta());
+    Put(from.selector, *to.mutable_selector());
   }
 
   void Put(const objects::Namespace& from, wire::Namespace& to) {
@@ -383,6 +389,7 @@ class Encoder {
       void operator()(const objects::VerticalPodAutoscaler& o) {
         put.Put(o, *to.mutable_vertical_pod_autoscaler());
       }
+      void operator()(const objects::Service& o) { put.Put(o, *to.mutable_service()); }
     };
     std::visit(Choose{*this, to}, from);
   }
@@ -865,6 +872,12 @@ class Decoder {
     if (from.has_completions()) to.completions = from.completions();
     to.status_replicas = from.status_replicas();
     to.succeeded = from.succeeded();
+    if (from.has_selector()) Get(from.selector(), to.selector);
+  }
+
+  void Get(const wire::Service& from, objects::Service& to) {
+    Get(from.meta(), to.meta);
+    Get(from.selector(), to.selector);
   }
 
   void Get(const wire::Namespace& from, objects::Namespace& to) { Get(from.meta(), to.meta); }
@@ -1161,6 +1174,9 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
     case wire::Object::kVerticalPodAutoscaler:
       visit(std::type_identity<objects::VerticalPodAutoscaler>(), object.vertical_pod_autoscaler());
       return true;
+    case wire::Object::kService:
+      visit(std::type_identity<objects::Service>(), object.service());
+      return true;
     case wire::Object::OBJECT_NOT_SET:
       break;
   }
@@ -1232,7 +1248,7 @@ class FileReader {
     if (version == kUncheckedVersion && versions == SnapshotVersions::kChecked) {
       return Error("was made by an older ebb, without checksums; import the dump again");
     }
-    if (version == kFewerFieldsVersion) {
+    if (version >= kFewerFieldsVersion && version < kColumnVersion) {
       return Error("was made by an older ebb, with fewer fields; import the dump again");
     }
     if (version >= kUncheckedVersion && version <= kColumnVersion) return version;

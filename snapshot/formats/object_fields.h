@@ -345,6 +345,7 @@ class ObjectFields {
   bool ReadPodTemplate();
   bool ReadCapacityBuffer();
   bool ReadVerticalPodAutoscaler();
+  bool ReadService();
   bool DisruptionMode(Value& value, Text& mode);
   bool ContainerPolicy(Value& value, objects::VerticalPodAutoscaler::Policy& policy);
   bool Recommendations(Value& value, objects::VerticalPodAutoscaler& vpa);
@@ -530,6 +531,7 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
      &ObjectFields::ReadCapacityBuffer},
     {"autoscaling.k8s.io", "VerticalPodAutoscaler", true, Type::kStorage,
      &ObjectFields::ReadVerticalPodAutoscaler},
+    {"", "Service", true, Type::kStorage, &ObjectFields::ReadService},
 };
 
 // ---------------------------------------------------------------------------
@@ -680,6 +682,7 @@ template <typename Fields>
 void ObjectFields<Fields>::AddIgnored(Text api_version, Text kind) {
   if (FindUnevaluatedKind(api_version, kind) == nullptr) return batch_->AddIgnored(kind);
   ObjectSink::Unevaluated object{api_version, kind, {}, {}};
+  if (kind == "KubeSchedulerConfiguration") object.text = fields_.Whole();
   fields_.Members([&](Key key, Value& value) {
     if (key != "metadata") return true;
     return fields_.Members(value, [&](Key member, Value& text) {
@@ -1587,6 +1590,7 @@ template <objects::ControllerKind kKind>
 bool ObjectFields<Fields>::ReadController() {
   static constexpr ReplicaFields kFields = ReplicaFieldsOf(kKind);
   constexpr bool kIsJob = kKind == objects::ControllerKind::kJob;
+  static constexpr bool kHasSelector = !kIsJob && kKind != objects::ControllerKind::kDaemonSet;
   controller_ = &batch_->controllers.Next();
   *controller_ = {};
   controller_->kind = kKind;
@@ -1600,7 +1604,12 @@ bool ObjectFields<Fields>::ReadController() {
         if (kIsJob && part == "completions") {
           return fields_.Int32(member, controller_->completions.emplace(), 0);
         }
-        return true;
+        if (!kHasSelector || part != "selector") return true;
+        if (kKind != objects::ControllerKind::kReplicationController) {
+          return Selector(member, {}, controller_->selector);
+        }
+        controller_->selector.nil = false;
+        return StringMap(member, controller_->selector.match_labels);
       });
     }
     if (key == "status") {
@@ -2355,6 +2364,18 @@ bool ObjectFields<Fields>::ReadVerticalPodAutoscaler() {
         return fields_.Elements(
             list, [&](Value& each) { return ContainerPolicy(each, vpa.policies.emplace_back()); });
       });
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadService() {
+  auto& service = Renewed<objects::Service>();
+  return EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, service.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      return part != "selector" || StringMap(member, service.selector);
     });
   });
 }

@@ -766,6 +766,13 @@ Json ToJson(const objects::VerticalPodAutoscaler& vpa) {
   return json;
 }
 
+Json ToJson(const objects::Service& service) {
+  Json json = Object("v1", "Service", service.meta);
+  json["spec"] = Json::object();
+  Put(json["spec"], "selector", Map(service.selector));
+  return json;
+}
+
 std::string ToText(ObjectFormat format, const Json& object) {
   return format == ObjectFormat::kYamlDocuments ? Yaml(object) : CompactJson(object);
 }
@@ -853,6 +860,12 @@ absl::Status ObjectWriter::OnController(const objects::Controller& controller) {
     json["spec"] = Json::object();
     Put(json["spec"], names.wanted, controller.spec_replicas);
     Put(json["spec"], "completions", controller.completions);
+    if (controller.kind == objects::ControllerKind::kReplicationController) {
+      if (!controller.selector.nil)
+        json["spec"]["selector"] = Map(controller.selector.match_labels);
+    } else {
+      PutSelector(json["spec"], "selector", controller.selector);
+    }
     json["status"][names.present] = controller.status_replicas;
     if (controller.succeeded != 0) json["status"]["succeeded"] = controller.succeeded;
   }
@@ -876,8 +889,9 @@ absl::Status ObjectWriter::OnList(std::string_view kind, uint64_t items) {
                                     {"items", Json::array()}}));
 }
 
-// Writes only the object's names; ebb knows nothing else of it.
+// Writes only the object's names, unless the object is at hand.
 absl::Status ObjectWriter::OnUnevaluated(const Unevaluated& object) {
+  if (!object.text.empty()) return Write(ToText(format_, Json::parse(object.text)));
   Json json = {{"apiVersion", object.api_version}, {"kind", object.kind}};
   Put(json["metadata"], "name", object.name);
   Put(json["metadata"], "namespace", object.namespace_name);

@@ -310,11 +310,17 @@ struct VerticalPodAutoscaler {
   std::vector<Recommendation> recommendations;
 };
 
+// Pods that match a Service are spread together by the scheduler's default constraints.
+struct Service {
+  ObjectMeta meta;
+  KeyValues selector;  // spec.selector.
+};
+
 using StorageObject =
     std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver, CsiNode,
                  VolumeAttachment, CsiStorageCapacity, DeviceClass, ResourceClaim,
                  ResourceClaimTemplate, ResourceSlice, Machine, NodeClaim, PodGroup, PodTemplate,
-                 CapacityBuffer, VerticalPodAutoscaler, NodePool>;
+                 CapacityBuffer, VerticalPodAutoscaler, NodePool, Service>;
 
 }  // namespace ebb::objects
 

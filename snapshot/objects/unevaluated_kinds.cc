@@ -39,7 +39,8 @@ constexpr auto kKinds = std::to_array<UnevaluatedKind>({
     {"jobset.x-k8s.io", "JobSet", kGroups, kGroupsWhy},
     {"kubescheduler.config.k8s.io", "KubeSchedulerConfiguration",
      "SchedulerConfigurationNotEvaluated",
-     "its plugins, profiles and default constraints may forbid places that the plan uses"},
+     "pass it with --scheduler-config-file, since its profiles may forbid places that the plan "
+     "uses"},
     {"policy.kruise.io", "PodUnavailableBudget", kBudgets, kBudgetsWhy},
     {"*", "DisruptionBudget", kBudgets, kBudgetsWhy},
     {"lifecycle.k8s.io", "EvictionRequest", kEvictors, kEvictorsWhy},

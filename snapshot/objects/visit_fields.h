@@ -82,7 +82,8 @@ EBB_FIELDS(Node, meta, unschedulable, provider_id, taints, allocatable, capacity
            declared_features, images, operating_system, architecture, kubelet_version);
 EBB_FIELDS(PodDisruptionBudget, meta, selector, disruptions_allowed, always_allows_unready,
            sync_failed, sync_message, desired_healthy, expected_pods);
-EBB_FIELDS(Controller, kind, meta, spec_replicas, completions, status_replicas, succeeded);
+EBB_FIELDS(Controller, kind, meta, spec_replicas, completions, status_replicas, succeeded,
+           selector);
 EBB_FIELDS(Namespace, meta);
 
 EBB_FIELDS(ClaimReference, namespace_name, name, uid);
@@ -128,6 +129,7 @@ EBB_FIELDS(VerticalPodAutoscaler::Policy, container, mode, min_allowed, max_allo
 EBB_FIELDS(VerticalPodAutoscaler::Recommendation, container, target);
 EBB_FIELDS(VerticalPodAutoscaler, meta, target_kind, target_name, update_mode, policies,
            has_recommendation, recommendations);
+EBB_FIELDS(Service, meta, selector);
 
 #undef EBB_FIELDS
 

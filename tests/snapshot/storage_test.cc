@@ -362,7 +362,8 @@ TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
       {objects::PodGroup(), kShapes},
       {objects::PodTemplate(), kShapes},
       {objects::CapacityBuffer(), kShapes},
-      {objects::VerticalPodAutoscaler(), kShapes}};
+      {objects::VerticalPodAutoscaler(), kShapes},
+      {objects::Service(), kInPlace}};
   for (const auto& [object, effect] : effects) {
     EXPECT_EQ(Storage::EffectOf(object), effect) << objects::KindOf(object);
   }

@@ -352,6 +352,11 @@ Line Dumped(const objects::VerticalPodAutoscaler& vpa) {
   return line;
 }
 
+Line Dumped(const objects::Service& service) {
+  Line line("Service");
+  return line.Put("name", service.meta).Put("selector", service.selector);
+}
+
 }  // namespace
 
 absl::Status DumpSink::OnStorageObject(const objects::StorageObject& object) {
@@ -428,6 +433,7 @@ absl::Status DumpSink::OnController(const objects::Controller& controller) {
   line.Put("kind", static_cast<int64_t>(controller.kind)).Put("name", controller.meta);
   line.Put("wanted", controller.spec_replicas).Put("completions", controller.completions);
   line.Put("present", controller.status_replicas).Put("succeeded", controller.succeeded);
+  line.Put("selector", controller.selector);
   lines_.push_back(line.text());
   return absl::OkStatus();
 }

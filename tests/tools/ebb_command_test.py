@@ -1628,7 +1628,7 @@ class InputTest(EbbTest):
         self.assertEqual(self.ebb("plan", dump, "--assume-complete")[1], "")
         # Then missing objects are not an error; wrong input still is.
         self.ebb("plan", dump, "--strict", "--assume-complete")
-        self.ebb("plan", dump, "--strict", "--assume-complete", "--scheduler-config-file=s.yaml",
+        self.ebb("plan", dump, "--strict", "--assume-complete", "--feature-gates=A=true",
                  code=1)
         # Filters do not read budgets.
         err = self.ebb("filter", dump, "--pod", "default/p")[1]

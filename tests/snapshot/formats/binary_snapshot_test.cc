@@ -192,9 +192,9 @@ TEST(BinarySnapshotTest, AFileCutOffAnywhereIsAnError) {
 TEST(BinarySnapshotTest, VersionsThatAreNotReadAreRefusedByName) {
   std::string snapshot = Written(kEveryField);
   // Magic, length 2, then field 1 as a varint: the version.
-  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x04", 6));
+  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x05", 6));
   snapshot[13] = 5;
-  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 5, where this ebb reads version 4");
+  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 6, where this ebb reads version 5");
   snapshot[13] = 3;
   EXPECT_EQ(ErrorOf(snapshot),
             "file: was made by an older ebb, with fewer fields; import the dump again");

@@ -143,6 +143,10 @@ constexpr std::string_view kObjects = R"([
     "controlledResources":["cpu"]}]}},
  "status":{"recommendation":{"containerRecommendations":[
   {"containerName":"main","target":{"cpu":"2"},"lowerBound":{"cpu":"1"}}]}}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"ns"},
+ "spec":{"selector":{"app":"web","tier":"front"},"ports":[{"port":80}],"clusterIP":"10.0.0.5"}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"headless","namespace":"ns"},
+ "spec":{"clusterIP":"None"}},
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns"},
  "spec":{"resourceClaims":[{"name":"a","resourceClaimName":"held"},
   {"name":"b","resourceClaimTemplateName":"gpus"},{"name":"c","resourceClaimTemplateName":"gpus"}]},
@@ -219,6 +223,8 @@ const std::vector<std::string>& Lines() {
       "VerticalPodAutoscaler name=[web] namespace=[ns] kind=[Deployment] target=[web] "
       "mode=[Initial] recommended=true policy=[*] mode=[Auto] min=[cpu]:10 max=[cpu]:4000 "
       "has_controlled=true controlled=[cpu] container=[main] recommends=[cpu]:2000",
+      "Service name=[web] namespace=[ns] selector=[app]:[web] selector=[tier]:[front]",
+      "Service name=[headless] namespace=[ns]",
       "Pod name=[p] namespace=[ns] claims=[a] claim=[held] claims=[b] claim=[p-b-x7] "
       "template=[gpus] claims=[c] template=[gpus] claim=[p-ext]",
   };
