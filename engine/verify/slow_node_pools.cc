@@ -87,8 +87,13 @@ CronMatch MatchField(std::string_view text, const CronRange& range, int64_t valu
   return match;
 }
 
+struct Due {
+  bool on_day = false;
+  bool at_minute = false;  // On the day as well.
+};
+
 // Whether the five fields name the minute that begins at `at_s`; nullopt: they are not understood.
-std::optional<bool> IsDueAt(const std::vector<std::string_view>& fields, int64_t at_s) {
+std::optional<Due> DueAt(const std::vector<std::string_view>& fields, int64_t at_s) {
   using std::chrono::floor;
   const std::chrono::sys_seconds time{std::chrono::seconds(at_s)};
   const std::chrono::sys_days day = floor<std::chrono::days>(time);
@@ -110,7 +115,8 @@ std::optional<bool> IsDueAt(const std::vector<std::string_view>& fields, int64_t
   const bool both = in_month.star || in_week.star;
   const bool on_day =
       both ? in_month.matches && in_week.matches : in_month.matches || in_week.matches;
-  return minute.matches && hour.matches && month.matches && on_day;
+  return Due{.on_day = month.matches && on_day,
+             .at_minute = minute.matches && hour.matches && month.matches && on_day};
 }
 
 // Whether the budget is open; nullopt: it is not understood.
@@ -136,10 +142,20 @@ std::optional<bool> IsOpenAt(const KarpenterObjects::Budget& budget, int64_t now
   }
   if (fields.size() != 5) return std::nullopt;
   // The expression is judged as a whole, also if no minute of the window is asked for.
-  if (!IsDueAt(fields, 0)) return std::nullopt;
-  const int64_t last_s = now_s - ((now_s % 60) + 60) % 60;
-  for (int64_t at_s = last_s; at_s > now_s - open_s; at_s -= 60) {
-    if (*IsDueAt(fields, at_s)) return true;
+  if (!DueAt(fields, 0)) return std::nullopt;
+  const auto behind = [](int64_t at_s, int64_t unit_s) {
+    return ((at_s % unit_s) + unit_s) % unit_s;
+  };
+  constexpr int64_t kDayS = 86400;
+  // Whatever is ever due is due within eight years: a 29 February, between two years that have
+  // none.
+  const int64_t first_s = now_s - std::min(open_s, 8 * 366 * kDayS);
+  int64_t at_s = now_s - behind(now_s, 60);
+  while (at_s > first_s) {
+    const Due due = *DueAt(fields, at_s);
+    if (due.at_minute) return true;
+    // If nothing is due on the day, go to the last minute of the day before.
+    at_s -= due.on_day ? 60 : behind(at_s, kDayS) + 60;
   }
   return false;
 }
