@@ -280,7 +280,8 @@ ebb_code ebb_compare(const void* before, size_t before_size, const void* after, 
 ebb_code ebb_generate(const char* kind, uint32_t nodes, uint64_t seed, ebb_bytes** snapshot,
                       ebb_error** error);
 /* The options of Settings as JSON: a list of {"option": path, "flag": name, "oldFlag": name,
- * "kind": "switch", "number", "seconds", "fraction", "percent", "word", "text" or "list",
+ * "kind": "switch", "number", "seconds", "fraction", "percent", "word", "text",
+ * "file" (the text of a file) or "list",
  * "words": [...], "default": value, "about": "loading", "plans" or "rounds"}.  "flag" and
  * "oldFlag" may be absent. */
 ebb_code ebb_option_table(ebb_bytes** table, ebb_error** error);

@@ -1,6 +1,7 @@
 #include "planning/live_cluster.h"
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,10 +11,12 @@
 #include "report/filter_report.h"
 #include "rounds/round_events.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/read_scheduler_config.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/incomplete.h"
 #include "snapshot/objects/any_object_sink.h"
+#include "snapshot/objects/unevaluated_kinds.h"
 #include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
@@ -98,6 +101,38 @@ size_t PodsOf(const LoadedCluster& cluster) {
   return cluster.snapshot.catalog().pods() + cluster.counts.ended + cluster.counts.expendable;
 }
 
+// Finds the scheduler's configuration among the objects; null: there is none.
+class ConfigSink final : public AnyObjectSink {
+ public:
+  absl::Status OnUnevaluated(const Unevaluated& object) override {
+    if (object.text.empty() || config_ != nullptr) return absl::OkStatus();
+    absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(object.text);
+    if (!config.ok()) return config.status();
+    if ((*config)->SaysNothing()) return absl::OkStatus();
+    (*config)->of_input = true;
+    config_ = *std::move(config);
+    return absl::OkStatus();
+  }
+  [[nodiscard]] const std::shared_ptr<const SchedulerConfig>& config() const { return config_; }
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
+
+ private:
+  std::shared_ptr<const SchedulerConfig> config_;
+};
+
+bool HasSchedulerConfig(const UnevaluatedObjects& objects) {
+  bool has = false;
+  objects
+      .ForEach([&](const ObjectSink::Unevaluated& object) {
+        has |= object.kind == "KubeSchedulerConfiguration";
+        return absl::OkStatus();
+      })
+      .IgnoreError();
+  return has;
+}
+
 class NullSink final : public AnyObjectSink {
  protected:
   absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
@@ -141,6 +176,16 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
     return cluster;
   });
   if (!loaded.ok()) return loaded;
+  // The shapes of pods depend on the configuration, so it is read before them.
+  if (live.scheduler == nullptr && HasSchedulerConfig(census.unevaluated())) {
+    ConfigSink sink;
+    ImportStats again;
+    InputCensus over(options.expendable_pods_priority_cutoff);
+    if (options.allow_incomplete) over.TakePartsOfLists();
+    if (absl::Status status = read(over, sink, again); !status.ok()) return status;
+    live.scheduler = sink.config();
+    if (live.scheduler != nullptr) return Load(where, options, std::move(live), read);
+  }
   LoadedCluster cluster = (*loaded)->Here();
   absl::Status checked = (*loaded)->CheckCensus(census, std::move(stats), cluster);
   if (checked.ok()) checked = CheckWhole(cluster.warnings, options.allow_incomplete);

@@ -713,7 +713,7 @@ void PodShapes::HoldBy137(Catalog& catalog) {
 namespace {
 
 // For a pod without a node, room is kept as if the scheduler's configuration was understood.
-void RefuseByProfile(std::string why, PodShape& shape) {
+void RefuseByProfile(const std::string& why, PodShape& shape) {
   std::string& text = shape.on_node ? shape.not_understood : shape.ignored;
   if (text.empty()) text = absl::StrCat("scheduler configuration: ", why);
 }

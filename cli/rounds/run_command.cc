@@ -203,8 +203,12 @@ void SizePools(RunPools& pools, PoolStories& stories, SimulationOptions& options
 std::string ModelText(const RunFlags& flags, int64_t start_s) {
   if (flags.inputs.empty()) return "";
   return fmt::format(
-      "The time begins at {}, the newest time of the dump. {} The dump does not say how the "
+      "{}The time begins at {}, the newest time of the dump. {} The dump does not say how the "
       "cluster really changes: autoscalers of pods and CronJobs are not in it.",
+      flags.plan.options.load.scheduler == nullptr
+          ? ""
+          : "The simulation places pods by the scheduler's default configuration, not by "
+            "--scheduler-config-file. ",
       FormatRfc3339(start_s),
       flags.load == "daily"
           ? "Deployments follow a load that is highest at 14:00 UTC and lowest, 40% less, at 2:00 "

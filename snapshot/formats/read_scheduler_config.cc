@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -466,9 +467,9 @@ void ReadProfile(const Json& from, const std::string& path, bool is_v1, Schedule
   const Place place(path, &profile.not_understood);
   profile.name = TextOf(from, "schedulerName", place);
   if (profile.name.empty()) profile.name = kDefaultScheduler;
-  if (config.FindProfile(profile.name)) {
+  if (const std::optional<uint32_t> other = config.FindProfile(profile.name)) {
     place.At("schedulerName").Note("occurs twice");
-    config.profiles[*config.FindProfile(profile.name)].not_understood = profile.not_understood;
+    config.profiles[*other].not_understood = profile.not_understood;
     return;
   }
   // An older version may mean something else by the same fields.
@@ -543,7 +544,7 @@ absl::StatusOr<std::shared_ptr<SchedulerConfig>> ParseSchedulerConfig(std::strin
   auto config = std::make_shared<SchedulerConfig>();
   config->source = text;
   size_t documents = 0;
-  const absl::Status read = VisitYamlDocuments(
+  absl::Status read = VisitYamlDocuments(
       "the scheduler's configuration", text, YamlReaders::kBoth,
       [&](const YamlDocument& document) -> absl::Status {
         if (document.json.empty() || document.json == "null") return absl::OkStatus();

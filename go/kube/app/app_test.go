@@ -125,7 +125,7 @@ func TestFeedOnlySaysWhichClusterItFeedsAndThatTheDaemonIsAway(t *testing.T) {
 	go func() { ended <- app.Run(ctx, o) }()
 	for _, want := range []string{
 		"API server https://x, version v1.37.2; feeds session default of unix:/no/such/daemon.sock; changes nothing in the cluster",
-		"cluster of unknown UID", "feeds 17 kinds: Namespace, Node, ", "the daemon: ",
+		"cluster of unknown UID", "feeds 18 kinds: Namespace, Node, ", "the daemon: ",
 	} {
 		select {
 		case line := <-logged:

@@ -70,7 +70,7 @@ func TestAFeederLogsItsKindsAndWhenItIsInSync(t *testing.T) {
 		return ""
 	}
 	of("cluster uid-of-the-cluster ")
-	fed := of("feeds 19 kinds: Namespace, Node, ReplicaSet, ")
+	fed := of("feeds 20 kinds: Namespace, Node, ReplicaSet, ")
 	for _, kind := range []string{"Machine.cluster.x-k8s.io", "VerticalPodAutoscaler.autoscaling.k8s.io", "PodDisruptionBudget", "Pod"} {
 		if !slices.Contains(strings.Split(fed[strings.Index(fed, ": ")+2:], ", "), kind) {
 			t.Errorf("%s is not in %q", kind, fed)
