@@ -561,6 +561,8 @@ function whyOf(node) {
       `${REASONS[pod.reason] ? `, ${REASONS[pod.reason]}` : ""}${pod.detail ? `; ${pod.detail}` : ""}.`);
     for (const no of pod.reasons || []) lines.push(`${count(no.nodes, "node", "nodes")}: ${no.reason}.`);
   }
+    for (const each of pod.details || []) lines.push(`${each.node}: ${each.detail}.`);
+    if (pod.detailsLeftOut) lines.push(`${count(pod.detailsLeftOut, "more node", "more nodes")} with such an answer.`);
   return lines;
 }
 
