@@ -21,6 +21,7 @@
 #include "report/plan_time.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/objects/well_known_names.h"
+#include "snapshot/workload_names.h"
 
 namespace ebb {
 namespace {
@@ -147,18 +148,6 @@ std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) 
   return sorted;
 }
 
-// The Deployment "web" for a ReplicaSet "web-5d4f8" whose pods have that hash in a label.
-std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
-  const std::string_view replica_set = catalog.Text(shape.controller.name);
-  const std::optional<TextId> key = catalog.symbols().Find("pod-template-hash");
-  const std::optional<TextId> hash = key ? FindLabel(shape.labels, *key) : std::nullopt;
-  if (!hash) return "";
-  const std::string_view text = catalog.Text(*hash);
-  if (text.empty() || replica_set.size() < text.size() + 2) return "";
-  const std::string_view name = replica_set.substr(0, replica_set.size() - text.size() - 1);
-  return replica_set.ends_with(text) && replica_set[name.size()] == '-' ? name : "";
-}
-
 std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
   std::map<std::tuple<std::string, std::string_view, std::string_view, std::string_view>,
            PlanReport::Keeper>
@@ -210,7 +199,6 @@ PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod) {
   if (!shape.has_controller) return workload;
   workload.kind = catalog.Text(shape.controller.kind);
   workload.name = catalog.Text(shape.controller.name);
-  if (workload.kind != "ReplicaSet") return workload;
   if (const std::string_view deployment = DeploymentOf(catalog, shape); !deployment.empty()) {
     workload.kind = "Deployment";
     workload.name = deployment;

@@ -153,7 +153,11 @@ TEST_F(LiveRoomTest, PodsOfABufferComeChangeAndGoWithIt) {
 TEST_F(LiveRoomTest, ARecommendationChangesWhatPodsAskForAndNotWhatTheyTake) {
   Put(&a_.raw);
   Put(&b_.raw);
-  const Pod web = Pod("web").On("a").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e");
+  const Pod web = Pod("web")
+                      .On("a")
+                      .Cpu(500)
+                      .OwnedBy("ReplicaSet", "web-4b5e")
+                      .Label("pod-template-hash", "4b5e");
   Put(&web.raw);
   auto vpa = Named<objects::VerticalPodAutoscaler>("vpa");
   vpa.target_kind = "Deployment";
@@ -170,10 +174,18 @@ TEST_F(LiveRoomTest, ARecommendationChangesWhatPodsAskForAndNotWhatTheyTake) {
   EXPECT_EQ(asks(), 2000);
   EXPECT_EQ(FreeCpu("a"), 3500);
   // A pod of the same kind that comes later, and the first that comes again, on another node.
-  const Pod more = Pod("more").On("b").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e");
+  const Pod more = Pod("more")
+                       .On("b")
+                       .Cpu(500)
+                       .OwnedBy("ReplicaSet", "web-4b5e")
+                       .Label("pod-template-hash", "4b5e");
   Put(&more.raw);
   EXPECT_EQ(FreeCpu("b"), 3500);
-  const Pod moved = Pod("web").On("b").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e");
+  const Pod moved = Pod("web")
+                        .On("b")
+                        .Cpu(500)
+                        .OwnedBy("ReplicaSet", "web-4b5e")
+                        .Label("pod-template-hash", "4b5e");
   Put(&moved.raw);
   EXPECT_EQ(FreeCpu("a"), 4000);
   EXPECT_EQ(FreeCpu("b"), 3000);
