@@ -29,7 +29,8 @@ bool TakesPodsAsLoadCluster(const LiveSnapshot::Options& live, const LoadOptions
   return live.expendable_pods_priority_cutoff == as.expendable_pods_priority_cutoff &&
          live.bypassed_schedulers == as.bypassed_schedulers && !live.keep_ended_pods &&
          live.unknown_namespaces == as.unknown_namespaces && live.match_os == as.match_os &&
-         live.kubernetes_version == as.kubernetes_version && live.vpa == as.vpa;
+         live.kubernetes_version == as.kubernetes_version && live.vpa == as.vpa &&
+         live.unhealthy_pods == as.unhealthy_pods;
 }
 
 // Takes every object as a change.
@@ -112,7 +113,8 @@ LiveSnapshot::Options LiveCluster::LiveOptionsOf(const LoadOptions& options) {
           .renew_texts = true,
           .match_os = options.match_os,
           .kubernetes_version = options.kubernetes_version,
-          .vpa = options.vpa};
+          .vpa = options.vpa,
+          .unhealthy_pods = options.unhealthy_pods};
 }
 
 LiveCluster::LiveCluster(const LoadOptions& options)

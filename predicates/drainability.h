@@ -44,6 +44,7 @@ enum class BlockingPodReason : uint8_t {
   kWorkloadShareReached,     // From PassInput::max_workload_share, not from a rule.
   kPendingPodNotUnderstood,  // The pod is pending and may need the node (PendingHolds).
   kPodOfGang,                // The pod's gang runs only as a whole (snapshot/gangs.h).
+  kEvictionRequested,        // An EvictionRequest asks for the pod's eviction.
 };
 // "NotEnoughPdb".
 std::string_view ToString(BlockingPodReason reason);

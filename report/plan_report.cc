@@ -65,7 +65,7 @@ std::vector<int64_t> BudgetsBefore(const Plan& plan, const Catalog& catalog) {
   left.resize(catalog.pdbs().size());
   for (const RemovableNode& node : plan.remove) {
     for (const Move& move : node.moves) {
-      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) ++left[Index(pdb)];
+      for (const PdbId pdb : catalog.ChargedBudgets(move.pod)) ++left[Index(pdb)];
     }
   }
   return left;
@@ -78,7 +78,7 @@ void FindRisks(const Plan& plan, const Catalog& catalog,
   std::vector<int64_t> left = BudgetsBefore(plan, catalog);
   for (PlanReport::Removal& removal : removals) {
     for (const PlanReport::PodMove& move : removal.pods) {
-      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) {
+      for (const PdbId pdb : catalog.ChargedBudgets(move.pod)) {
         removal.risky |= --left[Index(pdb)] < 0;
       }
     }

@@ -123,6 +123,8 @@ class SnapshotBuilder {
 
   // The default is kFollow.
   void SetVpa(VpaRule vpa) { vpa_ = vpa; }
+  // The default is kKeep.
+  void SetUnhealthyPods(UnhealthyPods rule) { catalog_->SetUnhealthyPods(rule); }
 
   // By PodId: the node on which the pod says it runs, or to which it is nominated; kNoText: none.
   [[nodiscard]] const std::vector<TextId>& wanted_nodes() const { return wanted_nodes_; }

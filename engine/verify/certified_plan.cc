@@ -398,6 +398,8 @@ absl::StatusOr<CertifiedPart> PlanCertificates::Checker::Run(const Plan& plan) {
   if (input_->max_workload_share < 1) part.not_covered = NotCovered::kWorkloadShare;
   const bool has_gangs = !catalog_->gangs().empty() && options_.drain.gangs != Gangs::kIgnore;
   if (has_gangs || !options_.headroom.empty()) part.not_covered = NotCovered::kGangs;
+  // What a budget frees depends on the health of its pods, which certificates do not store.
+  if (catalog_->unhealthy_pods() == UnhealthyPods::kEvict) part.not_covered = NotCovered::kBudgets;
   for (const PodId pod : input_->pending) {
     if (!catalog_->shape_of(pod).not_understood.empty()) {
       part.not_covered = NotCovered::kPendingPods;

@@ -66,6 +66,7 @@ struct LoadOptions {
   // SnapshotBuilder::SetVersion; nullopt: the version of the newest kubelet.
   std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
   VpaRule vpa = VpaRule::kFollow;
+  UnhealthyPods unhealthy_pods = UnhealthyPods::kKeep;
 };
 
 // A number of pods, and "namespace/name" of the first one.

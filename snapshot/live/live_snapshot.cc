@@ -779,6 +779,7 @@ bool LiveSnapshot::BuildAgain() {
   if (options_.unknown_namespaces == kKeepPods) builder->KeepWhereNamespacesAreUnknown();
   builder->SetVersion(options_.kubernetes_version);
   builder->SetVpa(options_.vpa);
+  builder->SetUnhealthyPods(options_.unhealthy_pods);
   BuilderSink sink(*builder);
   const absl::Status given = GiveObjects(sink);
   EBB_CHECK(given.ok());

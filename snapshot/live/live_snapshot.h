@@ -213,6 +213,7 @@ class LiveSnapshot {
     // See SnapshotBuilder::SetVersion.
     std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
     VpaRule vpa = VpaRule::kFollow;
+    UnhealthyPods unhealthy_pods = UnhealthyPods::kKeep;
     // Must outlive the LiveSnapshot.  May be null.
     RebuildObserver* rebuild_observer = nullptr;
   };

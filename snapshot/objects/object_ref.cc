@@ -33,7 +33,8 @@ constexpr std::string_view kStorageKinds[] = {"PersistentVolume",
                                               "PodGroup",
                                               "PodTemplate",
                                               "CapacityBuffer",
-                                              "VerticalPodAutoscaler"};
+                                              "VerticalPodAutoscaler",
+                                              "EvictionRequest"};
 static_assert(std::size(kStorageKinds) == std::variant_size_v<StorageObject>);
 
 template <typename Kind>
@@ -42,7 +43,7 @@ constexpr bool kIsNamespacedStorage =
     std::is_same_v<Kind, ResourceClaim> || std::is_same_v<Kind, ResourceClaimTemplate> ||
     std::is_same_v<Kind, Machine> || std::is_same_v<Kind, PodGroup> ||
     std::is_same_v<Kind, PodTemplate> || std::is_same_v<Kind, CapacityBuffer> ||
-    std::is_same_v<Kind, VerticalPodAutoscaler>;
+    std::is_same_v<Kind, VerticalPodAutoscaler> || std::is_same_v<Kind, EvictionRequest>;
 
 }  // namespace
 

@@ -498,6 +498,30 @@ class DisclosureTest(base.EbbTest):
         self.assertIn("AlwaysAllow", text("False", "AlwaysAllow"))
         self.assertNotIn("AlwaysAllow", text("True", "AlwaysAllow"))
         self.assertNotIn("AlwaysAllow", text("False", "IfHealthyBudget"))
+        self.assertIn("--unhealthy-pods=evict does", text("False", "AlwaysAllow"))
+        plan, _ = self.plan(cluster("False", "AlwaysAllow"))
+        self.assertIn("1 node is kept first", self.warnings(plan)["UnhealthyPodsKeepNodes"])
+        self.assertIn("a (pod default/w0)", self.warnings(plan)["UnhealthyPodsKeepNodes"])
+        self.assertNotIn("UnhealthyPodsKeepNodes", self.warnings(self.plan(cluster("True", "AlwaysAllow"))[0]))
+        freed, _ = self.plan(cluster("False", "AlwaysAllow"), "--unhealthy-pods=evict")
+        self.assertNotIn("UnhealthyPodsKeepNodes", self.warnings(freed))
+        self.assertGreater(len(freed["remove"]), len(plan["remove"]))
+
+    def test_an_eviction_request_keeps_its_node_and_is_named(self):
+        request = {"apiVersion": "lifecycle.k8s.io/v1alpha1", "kind": "EvictionRequest",
+                   "metadata": {"name": "drain-w0", "namespace": "default"},
+                   "spec": {"target": {"pod": {"name": "w", "uid": "uid-w"}},
+                            "requester": "example.org/maintenance", "intent": "Eviction"}}
+        running = pod("w", "a", cpu="100m")
+        running["metadata"]["uid"] = "uid-w"
+        cluster = [node("a"), node("b"), running, pod("q", "b", cpu="3")]
+        self.assertEqual([each["node"] for each in self.plan(cluster)[0]["remove"]], ["a"])
+        plan, _ = self.plan(cluster + [request])
+        self.assertEqual(plan["remove"], [])
+        kept = next(each for each in plan["keep"] if each["node"] == "a")
+        self.assertEqual(kept["blockingPod"]["reason"], "EvictionRequested")
+        self.assertIn("EvictionRequest drain-w0 asks for its eviction", kept["blockingPod"]["detail"])
+        self.assertNotIn("EvictorsNotEvaluated", self.warnings(plan))
 
     def test_blockers_try_to_leave_out_requests_of_daemonsets(self):
         agents = [owned(pod(f"agent-{n}", n, cpu="2500m", safe=False), "apps/v1", "DaemonSet")

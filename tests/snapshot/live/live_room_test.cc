@@ -102,6 +102,25 @@ TEST_F(LiveRoomTest, AGangFollowsItsPodsAndItsGroup) {
   EXPECT_FALSE(IsHeld("one"));
 }
 
+TEST_F(LiveRoomTest, AnEvictionRequestComesAndGoes) {
+  Put(&a_.raw);
+  const Pod pod = Pod("web").On("a").Cpu(500);
+  Put(&pod.raw);
+  const auto requested = [&] {
+    const Catalog& catalog = live_.Snapshot().catalog();
+    return std::string(catalog.Text(catalog.FindEvictionRequest(live_.FindPod("default", "web"))));
+  };
+  EXPECT_EQ(requested(), "");
+  auto request = Named<objects::EvictionRequest>("r");
+  request.pod = "web";
+  request.active = true;
+  Put(objects::StorageObject(request));
+  EXPECT_EQ(requested(), "r");
+  request.active = false;
+  Put(objects::StorageObject(request));
+  EXPECT_EQ(requested(), "");
+}
+
 // A branch keeps what it saw.
 TEST_F(LiveRoomTest, AReaderDoesNotSeeAGangGrow) {
   Put(&a_.raw);
