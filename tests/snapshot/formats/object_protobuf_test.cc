@@ -131,9 +131,8 @@ std::vector<KindCase> Kinds() {
        "PodDisruptionBudget name=[b] namespace=[ns] always_allows=true sync_failed=true "
        "sync_message=[no scale] desired=2 expected=0 healthy=1"},
       {"lifecycle.k8s.io/v1alpha1", "EvictionRequest",
-       Meta("r", Sub(3, "ns")) +
-           Sub(2, Sub(1, Sub(1, Sub(1, "p") + Sub(2, "u"))) + Sub(2, "a.io/b") +
-                      Sub(3, "Eviction")),
+       Meta("r", Sub(3, "ns")) + Sub(2, Sub(1, Sub(1, Sub(1, "p") + Sub(2, "u"))) +
+                                            Sub(2, "a.io/b") + Sub(3, "Eviction")),
        "EvictionRequest name=[r] namespace=[ns] pod=[p] uid=[u] requester=[a.io/b] active=true"},
       {"apps/v1", "ReplicaSet", Meta("r") + Sub(2, Int(1, 3)) + Sub(3, Int(1, 2) + Int(4, 1)),
        "Controller kind=1 name=[r] namespace=[default] wanted=3 present=2"},
