@@ -1,4 +1,4 @@
-// Version 4 of ebb's snapshot file: pods as columns, other objects as words, texts once.
+// Version 5 of ebb's snapshot file: pods as columns, other objects as words, texts once.
 //
 //   "EBBSNAP" 0x01, the SnapshotHeader of wire/snapshot.proto with its length, two zero bytes
 //   checksum        XXH3-64 of all other bytes
