@@ -7,7 +7,8 @@
 # interface library, so that the tree configures while it grows.  MEASURED: benchmarks time the library.
 # g++ inlines less in a unit that it considers large (verification became up to 14% slower,
 # repelling:5000).  So for MEASURED libraries the files that are compiled as one count as a small unit.
-# SMALL: the library works on one plan, after the planner, so that release builds optimize it less (-O2).
+# SMALL: the library works on one plan, after the planner, or gains nothing from -O3, so that release builds
+# optimize it less (-O2).
 # SMALLEST: it runs once for each command, or waits for other programs, so that release builds optimize it
 # for size (-Os, with which g++ warns of optional values that are set).
 function(ebb_library name)

@@ -839,6 +839,8 @@ std::string_view TextOf(ebb::OptionKind kind) {
       return "word";
     case kText:
       return "text";
+    case kFile:
+      return "file";
     case kNames:
     case kKeys:
       return "list";

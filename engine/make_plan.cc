@@ -68,6 +68,9 @@ UnremovableNode Kept(NodeId node, UnremovableReason reason, PodId pod = kNoPod) 
 bool DependsOnOrder(const UnremovableNode& kept) {
   return kept.reason == UnremovableReason::kNoPlaceToMovePods ||
          kept.reason == UnremovableReason::kHeadroomReached ||
+         kept.reason == UnremovableReason::kEmptyBudgetReached ||
+         kept.reason == UnremovableReason::kUnderutilizedBudgetReached ||
+         kept.reason == UnremovableReason::kNodeNotEmpty ||
          (kept.reason == UnremovableReason::kBlockedByPod &&
           kept.blocking_reason == BlockingPodReason::kNotEnoughPdb);
 }

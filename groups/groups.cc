@@ -111,6 +111,10 @@ class Labels {
     return label == nullptr ? PoolManager::kClusterAutoscaler : label->managed_by;
   }
 
+  [[nodiscard]] bool HasNodePool(NodeId node) const {
+    return !Value(node, node_pool_).value_or("").empty();
+  }
+
   [[nodiscard]] bool HasGpuLabel(NodeId node) const {
     if (has_custom_gpu_) return Value(node, custom_gpu_key_).has_value();
     const GroupLabel* const label = KnownLabel(node);
@@ -214,6 +218,7 @@ class Labels {
   bool has_custom_gpu_ = false;
   Key custom_gpu_key_;
   std::array<Key, kControlPlaneLabels.size()> control_plane_keys_;
+  const Key node_pool_ = Find(kNodePoolLabel);
   const Key type_ = Find("type");
   const Key virtual_kubelet_ = Find("virtual-kubelet.io/provider");
   const Key compute_type_ = Find("eks.amazonaws.com/compute-type");
@@ -760,6 +765,17 @@ std::string_view ToText(NoGroupReason reason) {
   return "";
 }
 
+namespace {
+
+// Whose rules hold for the node.
+PoolManager ManagerOf(const Labels& labels, RuleSet rule_set, NodeId node) {
+  if (rule_set == RuleSet::kKarpenter) return PoolManager::kKarpenterRules;
+  const bool by_karpenter = rule_set == RuleSet::kAuto && labels.HasNodePool(node);
+  return by_karpenter ? PoolManager::kKarpenterRules : labels.ManagerOf(node);
+}
+
+}  // namespace
+
 NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
   const Grouping grouping(catalog, rules);
   NodeGroups groups;
@@ -776,13 +792,18 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
     if (place.none != NoGroupReason::kUnknown) continue;
     Members& members = by_key[place.key];
     members.rule = place.rule;
-    members.managed_by = std::max(members.managed_by, grouping.labels().ManagerOf(node));
+    members.managed_by =
+        std::max(members.managed_by, ManagerOf(grouping.labels(), rules.rule_set, node));
     members.nodes.push_back(node);
   }
   for (const auto& [name, members] : NamesOf(by_key)) {
     NodeGroup group = members->rule != nullptr ? members->rule->group : NodeGroup{};
     group.name = name;
     group.managed_by = members->managed_by;
+    if (group.FollowsKarpenter()) {  // It has no minimum.
+      group.min_size = 0;
+      group.minimum_is_known = true;
+    }
     if (members->rule == nullptr || !members->rule->has_target_size) {
       group.target_size = static_cast<int64_t>(members->nodes.size());
     }

@@ -168,6 +168,7 @@ struct GroupRules {
   std::vector<GroupRule> rules;
   // Not from the file but from the command line or the options: when a node counts as ready.
   ReadinessRules readiness;
+  RuleSet rule_set = RuleSet::kAuto;      // Whose rules decide.
   int64_t max_node_startup_time_s = 900;  // As NodeGroups::max_node_startup_time_s.
 };
 

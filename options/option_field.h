@@ -42,6 +42,7 @@ enum class OptionKind : uint8_t {
   kMinimum,   // The flag takes MIN:MAX, in units of OptionField::unit.  Only MIN counts.
   kChoice,    // One of a few words.
   kText,      // A text that OptionChoice::set accepts; OptionChoice::words has one example.
+  kFile,      // The text of a file, which the flag names.
   kNames,     // The flag takes names with commas between, which replace the names so far.
   kKeys,      // The flag may be repeated; each use adds one key.
 };
@@ -98,8 +99,15 @@ struct OptionChoice {
   std::function<bool(std::string_view)> set;
 };
 
-using OptionValue =
-    std::variant<bool*, int64_t*, size_t*, double*, std::vector<std::string>*, OptionChoice>;
+// A member that is made from the text of a file; an empty text stands for no file.
+struct OptionText {
+  std::function<std::string()> get;
+  // Returns what is wrong with the text, and then changes nothing; or "".
+  std::function<std::string(std::string_view)> set;
+};
+
+using OptionValue = std::variant<bool*, int64_t*, size_t*, double*, std::vector<std::string>*,
+                                 OptionChoice, OptionText>;
 
 struct OptionField {
   std::string path;  // "scaleDown.budgets.maxDrainParallelism"; empty: not in the form.

@@ -54,6 +54,9 @@ constexpr Word<VerifyPlans> kVerifyPlansWords[] = {
     {"always", VerifyPlans::kAlways}, {"before-deletion", VerifyPlans::kBeforeDeletion}};
 
 constexpr Word<VpaRule> kVpaWords[] = {{"follow", VpaRule::kFollow}, {"ignore", VpaRule::kIgnore}};
+constexpr Word<RuleSet> kRuleSetWords[] = {{"auto", RuleSet::kAuto},
+                                           {"autoscaler", RuleSet::kAutoscaler},
+                                           {"karpenter", RuleSet::kKarpenter}};
 constexpr Word<UnhealthyPods> kUnhealthyPodsWords[] = {{"keep", UnhealthyPods::kKeep},
                                                        {"evict", UnhealthyPods::kEvict}};
 constexpr Word<Gangs> kGangsWords[] = {{"keep", Gangs::kKeep}, {"ignore", Gangs::kIgnore}};
@@ -158,6 +161,9 @@ class Rows {
   void Text(std::string_view name, OptionChoice choice, const OptionRow& row) {
     Add(name, OptionKind::kText, std::move(choice), {}, row);
   }
+  void File(std::string_view name, OptionText text, const OptionRow& row) {
+    Add(name, OptionKind::kFile, std::move(text), {}, row);
+  }
   template <typename Options>
   void Struct(std::string_view name, Options& value) {
     Rows rows(absl::StrCat(path_, std::string(name), "."), fields_);
@@ -182,7 +188,7 @@ class Rows {
 
 void AddRows(LoadOptions& options, Rows& rows) {
   auto& [priority_cutoff, limits, use, strict, assume_complete, allow_incomplete, bypassed,
-         match_os, version, vpa, unhealthy_pods] = options;
+         match_os, version, vpa, scheduler, unhealthy_pods] = options;
   static_cast<void>(limits);
   static_cast<void>(use);
   rows.Integer("expendablePodsPriorityCutoff", priority_cutoff,
@@ -256,6 +262,21 @@ void AddRows(LoadOptions& options, Rows& rows) {
        .about = OptionAbout::kLoading,
        .decides = "pods that the eviction API evicts without asking their budget: `keep` asks it "
                   "all the same, `evict` does not ([plan.md](plan.md#pods-that-are-not-ready))"});
+  rows.File("schedulerConfig",
+            {.get = [&scheduler] { return scheduler == nullptr ? "" : scheduler->source; },
+             .set =
+                 [&options](std::string_view text) {
+                   return std::string(options.ReadScheduler(text).message());
+                 }},
+            {.flag = {.name = "scheduler-config-file",
+                      .help = "Place pods by the profiles of this KubeSchedulerConfiguration: "
+                              "plugins, default spread constraints, added affinity",
+                      .group = kInput},
+             .in_autoscaler = true,
+             .hides_default = true,
+             .about = OptionAbout::kLoading,
+             .decides = "the text of the scheduler's KubeSchedulerConfiguration, by whose profiles "
+                        "pods are placed ([scheduler.md](scheduler.md))"});
 }
 
 void AddRows(ReadinessRules& rules, Rows& rows) {
@@ -696,7 +717,7 @@ void AddRows(ScaleDownOptions& options, Rows& rows) {
 }
 
 void AddRows(RoundOptions& options, Rows& rows) {
-  auto& [scale_down, candidate_order, readiness, load] = options;
+  auto& [scale_down, candidate_order, readiness, rules, load] = options;
   rows.OneOf("candidateOrder", candidate_order, kCandidateOrderWords,
              {.flag = {.name = "candidate-order",
                        .help = "Which nodes are tried first: autoscaler (empty ones, then as "
@@ -708,6 +729,15 @@ void AddRows(RoundOptions& options, Rows& rows) {
                          "`least-utilized`"});
   rows.Struct("load", load);
   rows.Struct("readiness", readiness);
+  rows.OneOf("rules", rules, kRuleSetWords,
+             {.flag = {.name = "rules",
+                       .help = "Whose rules decide which nodes may go: Karpenter's for its nodes "
+                               "and the autoscaler's for the others (auto), the autoscaler's for "
+                               "all (autoscaler), or Karpenter's for all (karpenter)",
+                       .group = kNodes,
+                       .value = "RULES"},
+              .decides = "whose rules decide about a node: `auto`, `autoscaler`, `karpenter` "
+                         "([karpenter.md](karpenter.md))"});
   rows.Struct("scaleDown", scale_down);
 }
 
@@ -733,7 +763,7 @@ bool SameValue(const OptionField& a, const OptionField& b) {
       [&b](const auto& value) {
         using Value = std::remove_cvref_t<decltype(value)>;
         const auto& other = std::get<Value>(b.value);
-        if constexpr (std::is_same_v<Value, OptionChoice>) {
+        if constexpr (!std::is_pointer_v<Value>) {
           return value.get() == other.get();
         } else {
           return *value == *other;
@@ -748,7 +778,7 @@ void CopyValue(const OptionField& from, const OptionField& to) {
       [&to](const auto& value) {
         using Value = std::remove_cvref_t<decltype(value)>;
         const auto& other = std::get<Value>(to.value);
-        if constexpr (std::is_same_v<Value, OptionChoice>) {
+        if constexpr (!std::is_pointer_v<Value>) {
           other.set(value.get());
         } else {
           *other = *value;

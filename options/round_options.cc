@@ -34,6 +34,7 @@ std::vector<OptionField> FormFieldsOf(RoundOptions& options) {
 
 Json ValueJson(const OptionField& field) {
   if (const auto* const choice = std::get_if<OptionChoice>(&field.value)) return choice->get();
+  if (const auto* const text = std::get_if<OptionText>(&field.value)) return text->get();
   Json json;
   std::visit(
       [&json](const auto& value) {
@@ -82,6 +83,9 @@ struct ValueReader {
     if (!json.is_array() || !std::ranges::all_of(json, is_text)) return "is not a list of texts";
     *value = json.get<std::vector<std::string>>();
     return "";
+  }
+  std::string operator()(const OptionText& text) const {
+    return json.is_string() ? text.set(json.get<std::string>()) : "is not a text";
   }
   std::string operator()(const OptionChoice& choice) const {
     // A word that no choice has stands for what is not a text.

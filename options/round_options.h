@@ -10,6 +10,7 @@
 //    "load":{"expendablePodsPriorityCutoff":-10,"assumeComplete":false,
 //            "bypassedSchedulerNames":[],"matchOs":true,"kubernetesVersion":"auto"},
 //    "readiness":{"startupTaints":[],"startupTaintPrefixes":[],"csiNodeAware":false},
+//    "rules":"auto",
 //    "scaleDown":{"planner":{"scaleDownUtilizationThreshold":0.5,...},...}}
 //
 // Durations are whole seconds (...Seconds), and memory is in bytes.  The table of options
@@ -29,6 +30,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/plan/candidate_order.h"
+#include "engine/plan/node_groups.h"
 #include "engine/scale_down/round.h"
 #include "options/readiness_rules.h"
 #include "snapshot/import/load_cluster.h"
@@ -45,6 +47,7 @@ struct RoundOptions {
   ScaleDownOptions scale_down;
   CandidateOrder candidate_order = CandidateOrder::kAutoscaler;
   ReadinessRules readiness;
+  RuleSet rules = RuleSet::kAuto;  // Whose rules decide about a node.
   // The form omits `limits`, `strict` and `allow_incomplete`, which only say what is refused, and
   // `use`, which is always kPlan.
   LoadOptions load;

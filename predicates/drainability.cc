@@ -223,7 +223,7 @@ DrainVerdict FirstOpinion(const DrainQuestion& question) {
   return kNoOpinion;
 }
 
-constexpr std::array<std::string_view, 14> kBlockingReasons = {
+constexpr std::array<std::string_view, 15> kBlockingReasons = {
     "NoReason",
     "ControllerNotFound",
     "MinReplicasReached",
@@ -237,8 +237,64 @@ constexpr std::array<std::string_view, 14> kBlockingReasons = {
     "WorkloadShareReached",
     "PendingPodNotUnderstood",
     "PodOfGang",
+    "SeveralPdbs",
     "EvictionRequested",
 };
+
+// --- Karpenter's rules -----------------------------------------------------------------------
+
+// Whether some owner is a `kind` of the API group and version.
+bool IsOwnedBy(const Catalog& catalog, const PodShape& shape, std::string_view kind,
+               std::string_view api_version) {
+  return std::ranges::any_of(shape.owners, [&](const Owner& owner) {
+    return catalog.Text(owner.kind) == kind && catalog.Text(owner.api_version) == api_version;
+  });
+}
+
+bool IsStaticPod(const Catalog& catalog, const PodShape& shape) {
+  return shape.mirror || IsOwnedBy(catalog, shape, "Node", "v1");
+}
+
+bool HasEnded(const PodShape& shape) {
+  return shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
+}
+
+// A pod that tolerates the taint of a node that goes is not evicted.
+bool ToleratesDisruption(const Catalog& catalog, const PodShape& shape) {
+  const auto id = [&](std::string_view text) {
+    return catalog.symbols().Find(text).value_or(TextId{std::numeric_limits<uint32_t>::max()});
+  };
+  const Taint taint{.key = id(kDisruptedTaint),
+                    .value = kNoText,
+                    .effect_text = id("NoSchedule"),
+                    .effect = TaintEffect::kNoSchedule};
+  return Tolerates(catalog.constraints(shape.constraints), taint);
+}
+
+// The verdict on a pod that Karpenter may disrupt.
+DrainVerdict JudgeByKarpenter(const DrainQuestion& q) {
+  const PodShape& shape = q.shape;
+  if (HasEnded(shape) || IsStaticPod(q.catalog, shape)) return kSkip;
+  if (shape.terminating) {
+    // The pod that replaces it comes only when it is gone.
+    return IsOwnedBy(q.catalog, shape, "StatefulSet", "apps/v1") ? kDrain : kSkip;
+  }
+  const bool daemonset = IsDaemonSetPodOfKarpenter(q.catalog, shape);
+  if (const DrainVerdict gang = OfGang(q); !daemonset && gang.outcome == DrainOutcome::kBlock) {
+    return gang;
+  }
+  const std::vector<PdbId>& budgets = shape.budgets;
+  if (budgets.empty() || ToleratesDisruption(q.catalog, shape)) return kDrain;
+  if (budgets.size() > 1) {
+    DrainVerdict several = Block(BlockingPodReason::kSeveralPdbs);
+    several.pdb = budgets.front();
+    return several;
+  }
+  const Pdb& pdb = q.catalog.pdbs()[Index(budgets.front())];
+  if (pdb.always_allows_unready && q.catalog.IsUnready(q.pod)) return kDrain;
+  const DrainVerdict verdict = Budget(q);
+  return daemonset && verdict.outcome == DrainOutcome::kUndefined ? kDrain : verdict;
+}
 
 }  // namespace
 
@@ -255,6 +311,10 @@ BlockingPodReason BlockingPodReasonOf(std::string_view text) {
 
 bool IsDaemonSetPod(const Catalog&, const PodShape& shape) {
   return shape.daemonset_annotation || shape.controller_kind == OwnerKind::kDaemonSet;
+}
+
+bool IsDaemonSetPodOfKarpenter(const Catalog& catalog, const PodShape& shape) {
+  return IsOwnedBy(catalog, shape, "DaemonSet", "apps/v1");
 }
 
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s) {
@@ -295,10 +355,12 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
 DrainVerdict ApplyDrainRules(const Catalog& catalog, PodId pod, const DrainOptions& options,
                              const PdbTracker& pdbs, int64_t now_s, PoolManager manager) {
   EBB_DCHECK(&pdbs.catalog() == &catalog);
-  if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog.shape_of(pod), now_s)) {
+  if (manager != PoolManager::kClusterAutoscaler &&
+      IsKeptByKarpenter(catalog.shape_of(pod), now_s)) {
     return Block(BlockingPodReason::kDoNotDisruptAnnotation);
   }
   const DrainQuestion question{catalog, pod, catalog.shape_of(pod), options, &pdbs, now_s};
+  if (manager == PoolManager::kKarpenterRules) return JudgeByKarpenter(question);
   const DrainVerdict verdict = FirstOpinion(question);
   return verdict.outcome == DrainOutcome::kUndefined ? Budget(question) : verdict;
 }
@@ -367,11 +429,37 @@ void DrainRules::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
   result.Clear();
   result.move.resize(pods.size());
   auto next = result.move.begin();
-  AddPodsToMove(pods, result, next, manager);
-  result.move.erase(next, result.move.end());
+  if (manager == PoolManager::kKarpenterRules) {
+    result.move.clear();
+    AddPodsOfKarpenter(pods, result);
+  } else {
+    AddPodsToMove(pods, result, next, manager);
+    result.move.erase(next, result.move.end());
+  }
   EBB_DCHECK(result.move.size() + result.daemonset.size() + result.on_completion.size() <=
              pods.size());
   EBB_DCHECK(result.blocked() == (result.reason != BlockingPodReason::kNoReason));
+}
+
+// Karpenter looks for protected pods first, and only then at budgets.
+void DrainRules::AddPodsOfKarpenter(std::span<const PodId> pods, PodsToMove& result) {
+  const auto block = [&](PodId pod, const DrainVerdict& verdict) {
+    result.blocking_pod = pod;
+    result.reason = verdict.reason;
+    result.pdb = verdict.pdb;
+  };
+  for (const PodId pod : pods) {
+    if (!IsKeptByKarpenter(catalog_->shape_of(pod), now_s_)) continue;
+    return block(pod, Block(BlockingPodReason::kDoNotDisruptAnnotation));
+  }
+  for (const PodId pod : pods) {
+    const PodShape& shape = catalog_->shape_of(pod);
+    const DrainVerdict verdict = JudgeByKarpenter({*catalog_, pod, shape, options_, pdbs_, now_s_});
+    if (verdict.outcome == DrainOutcome::kSkip) continue;
+    if (verdict.outcome == DrainOutcome::kBlock) return block(pod, verdict);
+    const bool daemonset = IsDaemonSetPodOfKarpenter(*catalog_, shape);
+    (daemonset ? result.daemonset : result.move).push_back(pod);
+  }
 }
 
 void DrainRules::AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,

@@ -7,12 +7,17 @@
 // One rule comes before the table and applies only to nodes that Karpenter manages: a pod that
 // Karpenter must not disrupt keeps its node, whatever else is true of the pod.
 //
+// With PoolManager::kKarpenterRules, Karpenter's rules replace the table: budgets decide about
+// every pod that Karpenter evicts (DaemonSet pods too; a pod that several budgets match keeps its
+// node), and pods that have ended or are being deleted stay out of the way.  Of the table only the
+// rule on gangs remains, which is ebb's own.
+//
 // Units:   seconds.
 // Cost:    O(pods of the node); no allocation where the lists of the result have room.
 // Threads: pure functions; a DrainRules is not thread-safe, because it caches verdicts.
 // Source:  cluster-autoscaler simulator/drain.go GetPodsToMove and
 //          simulator/drainability/rules; karpenter pkg/controllers/state/statenode.go
-//          ValidatePodsDisruptable.
+//          ValidatePodsDisruptable, pkg/utils/pod/scheduling.go, pkg/utils/pdb/pdb.go (1.14.3).
 
 #ifndef EBB_PREDICATES_DRAINABILITY_H_
 #define EBB_PREDICATES_DRAINABILITY_H_
@@ -44,6 +49,7 @@ enum class BlockingPodReason : uint8_t {
   kWorkloadShareReached,     // From PassInput::max_workload_share, not from a rule.
   kPendingPodNotUnderstood,  // The pod is pending and may need the node (PendingHolds).
   kPodOfGang,                // The pod's gang runs only as a whole (snapshot/gangs.h).
+  kSeveralPdbs,              // Karpenter's rule: several budgets match the pod.
   kEvictionRequested,        // An EvictionRequest asks for the pod's eviction.
 };
 // "NotEnoughPdb".
@@ -51,9 +57,12 @@ std::string_view ToString(BlockingPodReason reason);
 // Inverse of ToString.  Returns kNoReason if no reason has this name.
 BlockingPodReason BlockingPodReasonOf(std::string_view text);
 
-// Who manages the nodes of a group.  On nodes that Karpenter manages, Karpenter's annotations
-// count in addition to the autoscaler's.
-enum class PoolManager : uint8_t { kClusterAutoscaler, kKarpenter };
+// Who manages the nodes of a group, and so whose rules hold for them.
+enum class PoolManager : uint8_t {
+  kClusterAutoscaler,
+  kKarpenter,       // Karpenter's annotations count in addition to the autoscaler's rules.
+  kKarpenterRules,  // Karpenter's rules hold instead of the autoscaler's (engine/plan/karpenter.h).
+};
 
 // What becomes of the pods of gangs (snapshot/gangs.h).
 enum class Gangs : uint8_t {
@@ -90,6 +99,9 @@ struct DrainVerdict {
 
 // Whether a DaemonSet owns the pod, or an annotation asks to treat it as a DaemonSet's pod.
 bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape);
+
+// Whether the pod goes with its node by Karpenter's rules: a DaemonSet owns it.
+bool IsDaemonSetPodOfKarpenter(const Catalog& catalog, const PodShape& shape);
 
 // Whether the pod was deleted and its grace period ended more than 30 seconds ago.
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
@@ -164,6 +176,8 @@ class DrainRules {
   // The loop of GetPodsToMove.  `next` is where the next pod to move is written.
   void AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
                      std::vector<PodId>::iterator& next, PoolManager manager);
+  // GetPodsToMove with PoolManager::kKarpenterRules.
+  void AddPodsOfKarpenter(std::span<const PodId> pods, PodsToMove& result);
   const ShapeVerdict& VerdictOf(PodId pod, PodShapeId shape) {
     ShapeVerdict& known = verdicts_[Index(shape)];
     if (known.scope == ShapeVerdict::Scope::kUnknown) [[unlikely]]

@@ -58,6 +58,21 @@ bool IsSound(const Question& q) {
 }
 bool IsInCluster(const Question& q) { return IsSound(q) && q.snapshot.Contains(q.node); }
 
+// Whether the profile of the pod's scheduler turns the filter off.  Spread constraints are then
+// gone from the shape, and InterPodAffinity asks the shape; the other two keep the pod's node.
+bool IsOff(const Question& q, Filter filter) {
+  return (q.constraints().filters_off >> static_cast<size_t>(filter) & 1) != 0;
+}
+constexpr bool MayBeOff(Filter filter) {
+  return filter < Filter::kOperatingSystem && filter != Filter::kNodeResourcesFit &&
+         filter != Filter::kPodTopologySpread && filter != Filter::kInterPodAffinity &&
+         filter != Filter::kDynamicResources;
+}
+constexpr bool AreSchedulerFilters() {
+  return std::size(kSchedulerFilters) == static_cast<size_t>(Filter::kOperatingSystem);
+}
+static_assert(AreSchedulerFilters(), "a filter that kSchedulerFilters lacks");
+
 using Reasons = std::vector<std::string>;
 using PreFilterReason = std::optional<std::string>;
 
@@ -142,6 +157,9 @@ constexpr Row kFilters[] = {
             [](const Question& q, Reasons& reasons) {
               if (IsOutsideNodeNames(q.constraints(), q.info())) {
                 reasons.emplace_back(kOutsideNodeNamesReason);
+              } else if (!MatchesAddedAffinity(q.constraints(), q.info().name, q.info().labels,
+                                               q.catalog().symbols())) {
+                reasons.emplace_back(kAddedAffinityReason);
               } else {
                 Say(FitsNodeAffinity(q.catalog(), q.constraints(), q.info()), kNodeAffinityReason,
                     reasons);
@@ -438,7 +456,10 @@ constexpr PodParts kFitClassParts = kConstraintsPart | kNodeNamesPart | kRequest
 template <bool (*kApplies)(const Row&), size_t... kRow>
 bool FitsDynamically(const Question& question, std::index_sequence<kRow...>) {
   const auto fits = [&]<size_t kOne>(std::integral_constant<size_t, kOne>) {
-    if constexpr (kApplies(kFilters[kOne])) return kFilters[kOne].fits_dynamically(question);
+    if constexpr (kApplies(kFilters[kOne])) {
+      if (kFilters[kOne].fits_dynamically(question)) return true;
+      return MayBeOff(kFilters[kOne].filter) && IsOff(question, kFilters[kOne].filter);
+    }
     return true;
   };
   return (fits(std::integral_constant<size_t, kRow>()) && ...);
@@ -492,7 +513,9 @@ bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId n
   const Question question{snapshot, shape, node};
   EBB_DCHECK(IsSound(question));
   return std::ranges::all_of(kFilters, [&](const Row& row) {
-    return row.fits_statically == nullptr || row.fits_statically(question);
+    // A filter that is off is not asked: its PreFilter, which it relies on, may be off too.
+    return row.fits_statically == nullptr ||
+           (MayBeOff(row.filter) && IsOff(question, row.filter)) || row.fits_statically(question);
   });
 }
 
@@ -512,6 +535,8 @@ bool TopologyFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId
 FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape) {
   for (const Row& row : kFilters) {
     if (row.pre_filter == nullptr) continue;
+    const FilterSet off = snapshot.catalog().constraints(shape.constraints).pre_filters_off;
+    if (MayBeOff(row.filter) && (off >> static_cast<size_t>(row.filter) & 1) != 0) continue;
     if (const PreFilterReason why = row.pre_filter(snapshot.catalog(), shape)) {
       return No(row.filter == Filter::kNotUnderstood ? FilterThatReads(*why) : row.filter, *why);
     }
@@ -524,11 +549,13 @@ FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, No
   if (!verdict.fits) return verdict;
   const Question question{snapshot, shape, node};
   EBB_DCHECK(IsInCluster(question));
-  if (IsOutsideNodeNames(question.constraints(), question.info())) {
+  if (IsOutsideNodeNames(question.constraints(), question.info()) &&
+      !IsOff(question, Filter::kNodeAffinity)) {
     return No(Filter::kNodeAffinity, kOutsideNodeNamesReason);
   }
   for (const Row& row : kFilters) {
     if (row.say == nullptr) continue;
+    if (MayBeOff(row.filter) && IsOff(question, row.filter)) continue;
     row.say(question, verdict.reasons);
     if (verdict.reasons.empty()) continue;
     verdict.fits = false;
@@ -551,7 +578,7 @@ std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const Po
     if (row.filter == Filter::kOperatingSystem && !snapshot.matches_os()) continue;
     FilterVerdict& verdict = verdicts.emplace_back();
     verdict.filter = row.filter;
-    row.say(question, verdict.reasons);
+    if (!MayBeOff(row.filter) || !IsOff(question, row.filter)) row.say(question, verdict.reasons);
     verdict.fits = verdict.reasons.empty();
     if (!verdict.fits) verdict.detail = DetailOf(question, row.filter);
   }

@@ -80,6 +80,8 @@ inline bool SatisfiesAffinity(const ClusterSnapshot& snapshot, const PodShape& s
 [[gnu::always_inline]] inline InterPodVerdict FilterInterPodAffinity(
     const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   using namespace inter_pod_affinity_internal;  // NOLINT(google-build-using-namespace)
+  if (shape.ignores_pod_affinity) [[unlikely]]
+    return InterPodVerdict::kFits;
   if (!shape.affinity.empty() && !SatisfiesAffinity(snapshot, shape, node)) {
     return InterPodVerdict::kAffinity;
   }

@@ -6,7 +6,8 @@ namespace ebb {
 
 bool FitsNodeAffinity(const Catalog& catalog, const Constraints& constraints,
                       const NodeInfo& node) {
-  return MatchesNodeAffinity(constraints, node.name, node.labels, catalog.symbols());
+  return MatchesNodeAffinity(constraints, node.name, node.labels, catalog.symbols()) &&
+         MatchesAddedAffinity(constraints, node.name, node.labels, catalog.symbols());
 }
 
 bool NodeNamesConflict(const Constraints& constraints) {

@@ -22,6 +22,9 @@ namespace ebb {
 
 inline constexpr std::string_view kNodeAffinityReason =
     "node(s) didn't match Pod's node affinity/selector";
+// addedAffinity of the scheduler's configuration, which the scheduler tests first.
+inline constexpr std::string_view kAddedAffinityReason =
+    "node(s) didn't match scheduler-enforced node affinity";
 inline constexpr std::string_view kNodeAffinityConflictReason = "pod affinity terms conflict";
 inline constexpr std::string_view kOutsideNodeNamesReason =
     "node(s) didn't satisfy plugin(s) [NodeAffinity]";

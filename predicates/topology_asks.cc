@@ -6,6 +6,7 @@ namespace ebb {
 
 bool TopologyAsks::Learn(const PodShape& shape) {
   asks_ = 0;
+  if (shape.ignores_pod_affinity) return false;
   EBB_DCHECK(shape.repelled_by_own <= shape.repelled_by.size());
   const size_t others = shape.repelled_by.size() - shape.repelled_by_own;
   if (!shape.affinity.empty() ||

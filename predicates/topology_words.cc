@@ -94,6 +94,7 @@ void TopologyWords::Begin(const ClusterSnapshot& snapshot, const PodShape& shape
   sets_.clear();
   unions_used_ = 0;
   for (const SpreadConstraint& constraint : shape.spread) AddSpread(snapshot, constraint);
+  if (shape.ignores_pod_affinity) return;
   const auto add = [&](const auto& term, bool admits) {
     AddRule(snapshot, term.key, term.table, admits,
             [&](DomainId domain) { return snapshot.topology().Count(term.table, domain) > 0; });

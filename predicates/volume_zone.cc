@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "predicates/volume_binding.h"
-#include "predicates/volume_restrictions.h"
 
 namespace ebb {
 namespace {
@@ -42,8 +41,7 @@ bool FitsVolumeZone(const Catalog& catalog, const PodShape& shape, const NodeInf
 }
 
 std::optional<std::string> PreFilterVolumeZone(const Catalog& catalog, const PodShape& shape) {
-  EBB_DCHECK(!PreFilterVolumeRestrictions(catalog, shape).has_value() &&
-             !PreFilterVolumeBinding(catalog, shape).has_value());
+  EBB_DCHECK(!PreFilterVolumeBinding(catalog, shape).has_value());
   if (shape.volumes == 0) return std::nullopt;
   for (const PodVolumes::ClaimUse& use : catalog.storage().volumes(shape.volumes).claims) {
     if (use.ephemeral || use.claim == nullptr || use.claim->volume_name == kNoText) continue;

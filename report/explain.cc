@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "predicates/drainability.h"
 #include "report/block_words.h"
+#include "report/karpenter_words.h"
 
 namespace ebb {
 namespace {
@@ -206,6 +207,11 @@ std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
 
 // The sentence about the reason, followed by what would keep the node even without that reason.
 std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
+  if (const std::string words =
+          KarpenterWords(context.catalog(), *context.groups, kept.why, context.request->pass.now_s);
+      !words.empty()) {
+    return fmt::format("By Karpenter's rules: {}.", words);
+  }
   std::string text = OnReason(context, kept);
   const UnremovableReason reason = kept.why.reason;
   if (reason == UnremovableReason::kNotAutoscaled ||

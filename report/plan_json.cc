@@ -116,7 +116,7 @@ Json RemovalJson(const PlanReport& report, const PlanReport::Removal& removal) {
   }
   json["pods"] = std::move(pods);
   const std::vector<PassedOverPod> passed_over =
-      PassedOverOn(context.cluster->snapshot, *context.request, removal.node);
+      PassedOverOn(context.cluster->snapshot, *context.groups, *context.request, removal.node);
   for (const PassedOverPod& each : passed_over) {
     Json pod = PodNameJson(context.catalog(), each.pod);
     pod["detail"] = each.words;

@@ -18,6 +18,7 @@
 #include "engine/plan/node_standing.h"
 #include "groups/groups.h"
 #include "report/block_words.h"
+#include "report/karpenter_words.h"
 #include "report/plan_time.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/objects/well_known_names.h"
@@ -271,7 +272,7 @@ std::vector<std::string_view> AnnotationsThatKeep(const PlanContext& context, No
   if (info.scale_down_disabled) {
     annotations.emplace_back("cluster-autoscaler.kubernetes.io/scale-down-disabled");
   }
-  if (info.do_not_disrupt && context.groups->ManagerOf(node) == PoolManager::kKarpenter) {
+  if (info.do_not_disrupt && context.groups->ManagerOf(node) != PoolManager::kClusterAutoscaler) {
     annotations.emplace_back(info.do_not_consolidate ? "karpenter.sh/do-not-consolidate"
                                                      : "karpenter.sh/do-not-disrupt");
   }
@@ -294,6 +295,11 @@ std::string UnreadyWords(const PlanContext& context, NodeId node) {
 }
 
 std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
+  if (std::string words =
+          KarpenterWords(context.catalog(), *context.groups, why, context.request->pass.now_s);
+      !words.empty()) {
+    return words;
+  }
   if (why.reason == UnremovableReason::kNotAutoscaled) {
     return std::string(ToText(context.groups->WhyNoGroup(why.node)));
   }

@@ -12,6 +12,7 @@
 #include "predicates/drainability.h"
 #include "predicates/pdb_tracker.h"
 #include "report/block_words.h"
+#include "report/karpenter_words.h"
 #include "report/plan_report.h"
 #include "report/plan_totals.h"
 
@@ -61,12 +62,13 @@ void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
   }
 }
 
-void WarnOfPassedOver(const ClusterSnapshot& snapshot, const PlanRequest& request,
-                      const PlanResult& made, std::vector<InputWarning>& warnings) {
+void WarnOfPassedOver(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                      const PlanRequest& request, const PlanResult& made,
+                      std::vector<InputWarning>& warnings) {
   size_t pods = 0;
   std::string first;
   for (const RemovableNode& node : made.plan.remove) {
-    for (const PassedOverPod& each : PassedOverOn(snapshot, request, node.node)) {
+    for (const PassedOverPod& each : PassedOverOn(snapshot, groups, request, node.node)) {
       if (pods++ > 0) continue;
       first = fmt::format("{} on {} ({})", Printable(snapshot.catalog().PodName(each.pod)),
                           Printable(snapshot.catalog().NodeName(node.node)), each.words);
@@ -103,14 +105,23 @@ void WarnOfRequests(const ClusterSnapshot& snapshot, const PlanResult& made,
 
 }  // namespace
 
-std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const PlanRequest& request,
-                                        NodeId node) {
+std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                        const PlanRequest& request, NodeId node) {
   const Catalog& catalog = snapshot.catalog();
   std::vector<PassedOverPod> passed_over;
   std::optional<PdbTracker> budgets;  // Built on first use: few pods have the annotation.
   for (const PodId pod : snapshot.PodsOn(node)) {
     const SafeToEvict annotated = catalog.shape_of(pod).safe_to_evict;
     if (annotated != SafeToEvict::kFalse && annotated != SafeToEvict::kOther) continue;
+    if (groups.FollowsKarpenter(node)) {
+      if (annotated == SafeToEvict::kFalse) {
+        passed_over.push_back(
+            {.pod = pod,
+             .words = "its annotation safe-to-evict \"false\" is passed over: Karpenter does not "
+                      "read it"});
+      }
+      continue;
+    }
     if (!budgets) budgets.emplace(catalog);
     const DrainVerdict verdict =
         ApplyDrainRules(catalog, pod, request.planner.drain, *budgets, request.pass.now_s);
@@ -177,9 +188,10 @@ void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
            each.code == kMovesToOtherArchitecture || each.code == kNoRoomForDisplaced ||
            each.code == kWithoutRequests || each.code == kUnhealthyPods;
   });
+  WarnOfKarpenter(snapshot, groups, made.plan, request.pass.now_s, warnings);
   WarnOfDisplaced(snapshot.catalog(), request, made, warnings);
   WarnOfMinimums(snapshot, groups, made, warnings);
-  WarnOfPassedOver(snapshot, request, made, warnings);
+  WarnOfPassedOver(snapshot, groups, request, made, warnings);
   WarnOfRequests(snapshot, made, warnings);
   WarnOfUnhealthy(snapshot.catalog(), made, warnings);
   if (auto warning = WarningOfArchitectures(snapshot, made.plan)) {

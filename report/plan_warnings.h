@@ -24,8 +24,8 @@ struct PassedOverPod {
   std::string words;  // PassedOverWords
 };
 // `snapshot` is as it was before the plan.
-std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const PlanRequest& request,
-                                        NodeId node);
+std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                        const PlanRequest& request, NodeId node);
 
 // Replaces the plan warnings of an earlier plan in `warnings` with those of this plan; `snapshot`
 // is as it was before the plan.

@@ -13,6 +13,7 @@ absl::StatusOr<RoundSettings> MakeSettings(const RoundOptions& options, RoundTex
   }
   SetGroupSizes(texts.group_sizes, settings.groups);
   settings.groups.readiness = options.readiness;
+  settings.groups.rule_set = options.rules;
   settings.groups.max_node_startup_time_s = options.scale_down.max_node_startup_time_s;
   if (texts.events) {
     absl::StatusOr<DeletionReport> report = ParseEvents(texts.events->name, texts.events->text);

@@ -97,10 +97,11 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSna
     return group.atomic &&
            !IsWhole(group, static_cast<int64_t>(unit.nodes.size()), registered[Index(unit.group)]);
   });
-  FindSpends(running, request);
+  FindSpends(running, groups, request);
 }
 
-void PackingProblem::FindSpends(const ClusterSnapshot& running, const PlanRequest& request) {
+void PackingProblem::FindSpends(const ClusterSnapshot& running, const NodeGroups& groups,
+                                const PlanRequest& request) {
   const Catalog& catalog = running.catalog();
   const double max_workload_share = request.pass.max_workload_share;
   PdbTracker pdbs(catalog);
@@ -115,9 +116,10 @@ void PackingProblem::FindSpends(const ClusterSnapshot& running, const PlanReques
     }
   }
   // Whether budgets decide about a pod that must move: no rule before them does.
-  const auto needs_budgets = [&](PodId pod) {
-    return ApplyDrainRules(catalog, pod, request.planner.drain, pdbs, request.pass.now_s).outcome !=
-           DrainOutcome::kDrain;
+  const auto needs_budgets = [&](PodId pod, NodeId node) {
+    return ApplyDrainRules(catalog, pod, request.planner.drain, pdbs, request.pass.now_s,
+                           groups.ManagerOf(node))
+               .outcome != DrainOutcome::kDrain;
   };
   budget_users.resize(budgets.size());
   SpentByBudget spent;
@@ -126,7 +128,7 @@ void PackingProblem::FindSpends(const ClusterSnapshot& running, const PlanReques
     for (const NodeId node : units[unit].nodes) {
       for (const PodId pod : movers[Index(node)]) {
         const std::span<const PdbId> of_pod = catalog.ChargedBudgets(pod);
-        const bool needs = !of_pod.empty() && needs_budgets(pod);
+        const bool needs = !of_pod.empty() && needs_budgets(pod, node);
         for (const PdbId pdb : of_pod) spent[static_cast<uint32_t>(Index(pdb))].Add(needs);
         if (!workloads || workloads->of[Index(pod)] == Workloads::kNone) continue;
         spent[pdb_count + workloads->of[Index(pod)]].Add(/*needs=*/true);

@@ -88,7 +88,8 @@ struct PackingProblem {
                  std::span<const NodeId> candidates, std::span<const int64_t> worth);
 
  private:
-  void FindSpends(const ClusterSnapshot& running, const PlanRequest& request);
+  void FindSpends(const ClusterSnapshot& running, const NodeGroups& groups,
+                  const PlanRequest& request);
   // What a unit takes of a budget.
   struct Spent {
     int32_t pods = 0;

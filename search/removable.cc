@@ -1,6 +1,7 @@
 #include "search/removable.h"
 
 #include "engine/plan/eligibility.h"
+#include "engine/plan/karpenter.h"
 #include "predicates/drainability.h"
 
 namespace ebb {
@@ -20,6 +21,13 @@ std::vector<RemovableCandidate> FindRemovable(const ClusterSnapshot& snapshot,
     if (eligibility.reason != UnremovableReason::kNoReason) continue;
     rules.GetPodsToMove(snapshot.PodsOn(node), pods, groups.ManagerOf(node));
     if (pods.blocked() || !pods.on_completion.empty()) continue;
+    if (groups.FollowsKarpenter(node)) {
+      const DisruptionReason reason = IsEmptyNode(snapshot.catalog(), pods.move)
+                                          ? DisruptionReason::kEmpty
+                                          : DisruptionReason::kUnderutilized;
+      const UnremovableReason why = WhyNotConsolidatable(snapshot.catalog(), node, reason, now_s);
+      if (why != UnremovableReason::kNoReason) continue;
+    }
     found.push_back({.node = node, .move = pods.move});
   }
   return found;

@@ -52,6 +52,13 @@ absl::Status CheckGroup(const std::string& where, const wire::PassGroup& group) 
   return absl::OkStatus();
 }
 
+// The resource that decides, as the autoscaler spells it: of devices, DRIVER/POOL.
+std::string ResourceText(const Catalog& catalog, const Utilization& use) {
+  std::string text(catalog.Text(use.resource));
+  if (use.pool != kNoText) absl::StrAppend(&text, "/", Absl(catalog.Text(use.pool)));
+  return text;
+}
+
 NodeGroup GroupOf(const wire::PassGroup& group) {
   NodeGroup made;
   made.name = group.name();
@@ -151,7 +158,7 @@ class PlanWriter {
     written->set_cpu(use.cpu);
     written->set_memory(use.memory);
     written->set_gpu(use.gpu);
-    written->set_resource(std::string(catalog_.Text(use.resource)));
+    written->set_resource(ResourceText(catalog_, use));
     written->set_utilization(use.utilization);
   }
 
@@ -261,7 +268,12 @@ class TableWriter {
     table_->add_cpu(use.cpu);
     table_->add_memory(use.memory);
     table_->add_gpu(use.gpu);
-    table_->add_used_resources(Number(catalog_.Text(use.resource), table_->mutable_resources()));
+    if (use.pool == kNoText) {
+      table_->add_used_resources(Number(catalog_.Text(use.resource), table_->mutable_resources()));
+    } else {  // Pools are as many as nodes, and nearly all differ.
+      table_->add_used_resources(static_cast<uint32_t>(table_->resources_size()));
+      table_->add_resources(ResourceText(catalog_, use));
+    }
     table_->add_utilization(use.utilization);
   }
 

@@ -45,6 +45,13 @@ struct Question {
   std::span<const NodeId> peers;
   const ScoreFacts* facts;  // Null: what they say is computed when needed.
   ScoreCache* cache;        // The same; with a cache there are facts.
+
+  [[nodiscard]] const SchedulerProfile& profile() const {
+    static const auto* const kDefault = new SchedulerProfile();
+    const SchedulerProfile* const profile = snapshot.catalog().ProfileOf(shape);
+    return profile == nullptr ? *kDefault : *profile;
+  }
+  [[nodiscard]] const ScoreWeights& weights() const { return profile().weights; }
 };
 
 // The scores of the nodes, plugin by plugin, and their sums.
@@ -72,19 +79,19 @@ void AddResources(const Question& ask, Sums& sums) {
   const ScoredAmounts counted = {ask.shape.scored_incoming.cpu_milli,
                                  ask.shape.scored_incoming.memory_bytes};
   const bool best_effort = asked[0] == 0 && asked[1] == 0;
-  std::vector<int64_t> least(ask.nodes.size());
+  const FitScore& how = ask.profile().fit_score;
+  std::vector<int64_t> fit(ask.nodes.size());
   std::vector<int64_t> balanced(ask.nodes.size());
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
     const NodeLoad load =
         ask.cache != nullptr ? ask.cache->Load(ask.nodes[i]) : LoadOf(ask.snapshot, ask.nodes[i]);
-    least[i] =
-        LeastAllocatedScore(Sum(Sum(load.requested, load.defaults), counted), load.allocatable);
+    fit[i] = ScoreOfFit(how, Sum(Sum(load.requested, load.defaults), counted), load.allocatable);
     if (best_effort) continue;
     balanced[i] = BalancedAllocationScore(BalanceOf(Sum(load.requested, asked), load.allocatable),
                                           load.balance);
   }
-  sums.Add(ScorePlugin::kNodeResourcesFit, ScoreWeights().node_resources_fit, least);
-  sums.Add(ScorePlugin::kBalancedAllocation, ScoreWeights().balanced_allocation, balanced);
+  sums.Add(ScorePlugin::kNodeResourcesFit, ask.weights().node_resources_fit, fit);
+  sums.Add(ScorePlugin::kBalancedAllocation, ask.weights().balanced_allocation, balanced);
 }
 
 void AddTaints(const Question& ask, Sums& sums) {
@@ -97,7 +104,7 @@ void AddTaints(const Question& ask, Sums& sums) {
                                   catalog.node(ask.nodes[i]).taints, *prefer);
   }
   NormalizeByMax(scores, /*reverse=*/true);
-  sums.Add(ScorePlugin::kTaintToleration, ScoreWeights().taint_toleration, scores);
+  sums.Add(ScorePlugin::kTaintToleration, ask.weights().taint_toleration, scores);
 }
 
 // Whether the pod's node selector and required node affinity match.
@@ -185,7 +192,7 @@ void AddDefaultSpread(const Question& ask, Sums& sums) {
                                           : zone.of_empty[has_hostname(node) ? 1 : 0];
   }
   NormalizeSpread(scores);
-  sums.Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores);
+  sums.Add(ScorePlugin::kPodTopologySpread, ask.weights().pod_topology_spread, scores);
 }
 
 // Counts the pods on a node that a constraint selects.
@@ -311,7 +318,7 @@ void AddSoftSpread(const Question& ask, Sums& sums) {
     scores[i] = static_cast<int64_t>(std::round(score));
   }
   NormalizeSpread(scores);
-  sums.Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores);
+  sums.Add(ScorePlugin::kPodTopologySpread, ask.weights().pod_topology_spread, scores);
 }
 
 // What placed pods add, by topology key and value.  nullopt: no placed pod counts.
@@ -358,7 +365,7 @@ void AddPodAffinity(const Question& ask, Sums& sums) {
     }
   }
   NormalizeAffinity(scores);
-  sums.Add(ScorePlugin::kInterPodAffinity, ScoreWeights().inter_pod_affinity, scores);
+  sums.Add(ScorePlugin::kInterPodAffinity, ask.weights().inter_pod_affinity, scores);
 }
 
 void AddNodeAffinity(const Question& ask, Sums& sums) {
@@ -375,7 +382,7 @@ void AddNodeAffinity(const Question& ask, Sums& sums) {
     scores[i] = PreferredTermsScore(terms);
   }
   NormalizeByMax(scores, /*reverse=*/false);
-  sums.Add(ScorePlugin::kNodeAffinity, ScoreWeights().node_affinity, scores);
+  sums.Add(ScorePlugin::kNodeAffinity, ask.weights().node_affinity, scores);
 }
 
 // The images that the pod asks for, as far as nodes have them.
@@ -421,7 +428,7 @@ void AddImages(const Question& ask, Sums& sums) {
     }
     scores[i] = ImageLocalityScore(here, all_nodes, images_asked);
   }
-  sums.Add(ScorePlugin::kImageLocality, ScoreWeights().image_locality, scores);
+  sums.Add(ScorePlugin::kImageLocality, ask.weights().image_locality, scores);
 }
 
 void AddAll(const Question& ask, Sums& sums) {
@@ -433,7 +440,8 @@ void AddAll(const Question& ask, Sums& sums) {
   // The pod's own constraints, including hard ones, replace the defaults.
   if (ask.shape.preferences && !ask.shape.preferences->spread.empty()) {
     AddSoftSpread(ask, sums);
-  } else if (ask.shape.spread.empty() && IsSpreadByDefault(ask.snapshot.catalog(), ask.shape)) {
+  } else if (!ask.shape.has_own_spread && !ask.profile().lists_spread &&
+             IsSpreadByDefault(ask.snapshot.catalog(), ask.shape)) {
     AddDefaultSpread(ask, sums);
   }
 }

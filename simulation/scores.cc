@@ -1,6 +1,7 @@
 #include "simulation/scores.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -42,6 +43,54 @@ int64_t LeastAllocatedScore(std::span<const int64_t> requested,
   }
   if (resources == 0) return 0;
   return resources == 2 ? sum / 2 : sum / resources;  // Dividing by a constant is quicker.
+}
+
+namespace {
+
+// helper.BuildBrokenLinearFunction over points of rising utilization.
+int64_t OnShape(std::span<const std::pair<int64_t, int64_t>> shape, int64_t utilization) {
+  constexpr int64_t kScale = kMaxNodeScore / 10;  // Points have scores from 0 to 10.
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (utilization > shape[i].first) continue;
+    const int64_t score = shape[i].second * kScale;
+    if (i == 0) return score;
+    const int64_t before = shape[i - 1].second * kScale;
+    return before + (score - before) * (utilization - shape[i - 1].first) /
+                        (shape[i].first - shape[i - 1].first);
+  }
+  return shape.back().second * kScale;
+}
+
+}  // namespace
+
+int64_t ScoreOfFit(const FitScore& how, std::span<const int64_t, 2> requested,
+                   std::span<const int64_t, 2> allocatable) {
+  using enum FitScore::Strategy;
+  if (how.strategy == kLeastAllocated && how.cpu_weight == 1 && how.memory_weight == 1) {
+    return LeastAllocatedScore(requested, allocatable);
+  }
+  const std::array<int64_t, 2> weights = {how.cpu_weight, how.memory_weight};
+  int64_t sum = 0;
+  int64_t all = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (allocatable[i] == 0 || weights[i] == 0) continue;
+    const bool is_over = requested[i] > allocatable[i];
+    const int64_t used = is_over ? 100 : FreePercent(requested[i], allocatable[i]);
+    int64_t score = 0;
+    if (how.strategy == kMostAllocated) {
+      score = used;
+    } else if (how.strategy == kLeastAllocated) {
+      score = is_over ? 0 : FreePercent(allocatable[i] - requested[i], allocatable[i]);
+    } else {
+      score = OnShape(how.shape, used);
+      if (score == 0) continue;
+    }
+    sum += weights[i] * score;
+    all += weights[i];
+  }
+  if (all == 0) return 0;
+  if (how.strategy != kRequestedToCapacityRatio) return sum / all;
+  return std::llround(static_cast<double>(sum) / static_cast<double>(all));
 }
 
 int64_t BalanceOf(std::span<const int64_t> requested, std::span<const int64_t> allocatable) {

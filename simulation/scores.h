@@ -1,6 +1,6 @@
-// Scores: how well a node suits a pod, plugin by plugin, with the arguments and weights of
-// kube-scheduler's default profile.  Higher is better.  Scores are from 0 to 100 unless stated
-// otherwise.
+// Scores: how well a node suits a pod, plugin by plugin, with the arguments of kube-scheduler's
+// default profile unless stated otherwise.  Higher is better.  Scores are from 0 to 100 unless
+// stated otherwise.
 //
 // A plugin that compares nodes first scores each node alone; then all scores are normalized
 // together, in place.
@@ -20,27 +20,20 @@
 #include <span>
 
 #include "snapshot/matching.h"
+#include "snapshot/scheduler_config.h"
 
 namespace ebb {
 
 // kube-scheduler's MaxNodeScore.
 inline constexpr int64_t kMaxNodeScore = 100;
 
-// The weight of each plugin in the sum of scores.
-struct ScoreWeights {
-  int64_t taint_toleration = 3;
-  int64_t node_affinity = 2;
-  int64_t pod_topology_spread = 2;
-  int64_t inter_pod_affinity = 2;
-  int64_t node_resources_fit = 1;
-  int64_t balanced_allocation = 1;
-  int64_t image_locality = 1;
-};
-
 // noderesources, LeastAllocated: the mean of the free percentages of all resources after the pod
 // was placed.  `requested` includes the pod; both lists have the same length.
 int64_t LeastAllocatedScore(std::span<const int64_t> requested,
                             std::span<const int64_t> allocatable);
+// The same with the strategy and weights of a profile, over CPU and memory.
+int64_t ScoreOfFit(const FitScore& how, std::span<const int64_t, 2> requested,
+                   std::span<const int64_t, 2> allocatable);
 
 // noderesources, BalancedAllocation: how evenly a node's resources are used: 100 minus the standard
 // deviation of the used fractions, in percent.  Resources that the node does not have do not count.

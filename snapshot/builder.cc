@@ -30,6 +30,7 @@
 // Build() then takes these steps:
 //  1. VersionNow and HoldBy137: the Kubernetes version decides which amounts a running pod holds.
 //  2. AssignOsFromNodes: a pod that names no operating system was made for that of its node.
+//     Then ApplyProfiles: what the scheduler's configuration changes for pods.
 //  3. RefuseUnknownNamespaces, if KeepWhereNamespacesAreUnknown was called.  It gives the unknown
 //     namespaces the label of their own name, which the selectors of step 4 read.
 //  4. TopologyTables::Connect: which counter tables each shape reads, and which count it.
@@ -534,6 +535,9 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
   info.creation_time = NearestTime(node.meta.creation_time);
   info.unschedulable = node.unschedulable;
   info.ready = IsReady(node);
+  info.kubelet_ready = std::ranges::any_of(node.conditions, [](const auto& condition) {
+    return condition.type == "Ready" && condition.status == "True";
+  });
   info.leaving = LeavingOf(node);
   info.setup = SetupOf(node);
   info.scale_down_disabled = FindValue(node.meta.annotations, kScaleDownDisabled) == "true";
@@ -761,6 +765,12 @@ absl::StatusOr<Pdb> SnapshotBuilder::CompileBudget(const objects::PodDisruptionB
              .current_healthy = pdb.current_healthy};
 }
 
+Selector SnapshotBuilder::SelectorOf(const objects::Controller& controller, Symbols& symbols) {
+  absl::StatusOr<Selector> selector = CompileSelector(controller.selector, symbols);
+  if (!selector.ok()) return {.nothing = true, .requirements = {}};
+  return *std::move(selector);
+}
+
 absl::Status SnapshotBuilder::AddController(const objects::Controller& controller) {
   Symbols& symbols = *catalog_->symbols_;
   catalog_->controllers_.insert_or_assign(
@@ -770,7 +780,8 @@ absl::Status SnapshotBuilder::AddController(const objects::Controller& controlle
                        .spec_replicas = controller.spec_replicas,
                        .completions = controller.completions,
                        .status_replicas = controller.status_replicas,
-                       .succeeded = controller.succeeded});
+                       .succeeded = controller.succeeded,
+                       .selector = SelectorOf(controller, symbols)});
   return absl::OkStatus();
 }
 
@@ -1266,6 +1277,8 @@ void SnapshotBuilder::NoteWhetherVersionMatters(std::span<const PodShape> shapes
 
 bool SnapshotBuilder::ConnectLastShape() {
   Catalog& catalog = *catalog_;
+  shapes_->ApplyProfiles(catalog, catalog.shapes_.size() - 1,
+                         /*all_known=*/!keep_where_namespaces_are_unknown_);
   PodShape& shape = catalog.shapes_.back();
   const PendingTopology& pending = shapes_->pending().back();
   if (renumbered_resources_ || catalog.resources() > kResourcesKept || left_out_budgets_ ||
@@ -1305,6 +1318,7 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   AddBufferPods();
   if (catalog_->version_ >= KubernetesVersion::k137) shapes_->HoldBy137(*catalog_);
   AssignOsFromNodes();
+  shapes_->ApplyProfiles(*catalog_, 0, /*all_known=*/!keep_where_namespaces_are_unknown_);
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
   tables_ = std::make_unique<TopologyTables>(*catalog_);
   std::vector<PodMatcher> of_budgets;

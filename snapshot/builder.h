@@ -126,6 +126,12 @@ class SnapshotBuilder {
   // The default is kKeep.
   void SetUnhealthyPods(UnhealthyPods rule) { catalog_->SetUnhealthyPods(rule); }
 
+  // The configuration of the scheduler that places the pods; null: the default one.  It may be set
+  // at any time before Build().
+  void SetScheduler(std::shared_ptr<const SchedulerConfig> config) {
+    catalog_->scheduler_ = std::move(config);
+  }
+
   // By PodId: the node on which the pod says it runs, or to which it is nominated; kNoText: none.
   [[nodiscard]] const std::vector<TextId>& wanted_nodes() const { return wanted_nodes_; }
 
@@ -189,6 +195,7 @@ class SnapshotBuilder {
   void IndexShapes(size_t shapes);
   [[nodiscard]] bool ConnectBudget(PdbId id);
   void AddBufferPods();
+  static Selector SelectorOf(const objects::Controller& controller, Symbols& symbols);
   static std::array<const Requests*, 2> ChargesOf(const PodShape& shape);
   void BoundCharges();
   void ListPodsCountedOtherwise();

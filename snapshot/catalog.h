@@ -37,6 +37,7 @@
 #include "snapshot/objects/kubernetes_version.h"
 #include "snapshot/objects/objects.h"
 #include "snapshot/room_objects.h"
+#include "snapshot/scheduler_config.h"
 #include "snapshot/storage.h"
 #include "snapshot/symbols.h"
 
@@ -267,6 +268,14 @@ struct PodShape {
   bool needs_host_network_user_namespaces = false;  // UserNamespacesHostNetworkSupport.
   bool needs_bind_mount_options = false;            // VolumeBindMountOptions, from 1.37 on.
 
+  TextId scheduler_name = kNoText;  // spec.schedulerName; kNoText: "default-scheduler".
+  uint32_t profile = kNoProfile;    // An index of Catalog::scheduler()->profiles.
+  bool on_node = false;             // spec.nodeName is set.
+  bool has_own_spread = false;      // spec.topologySpreadConstraints is not empty.
+  // Its scheduler does not evaluate InterPodAffinity.  Its own anti-affinity still repels pods of
+  // other schedulers.
+  bool ignores_pod_affinity = false;
+
   std::vector<PdbId> budgets;  // PodDisruptionBudgets that match the pod, in their order.
 
   // The requests that utilization counts, if they differ from charge_requests: pod-level resources
@@ -353,6 +362,7 @@ struct NodeInfo {
   int64_t creation_time = 0;
   bool unschedulable = false;
   bool ready = true;                 // By the autoscaler's rules: conditions and taints.
+  bool kubelet_ready = true;         // The condition Ready is "True".
   bool scale_down_disabled = false;  // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
   bool upcoming = false;             // cluster-autoscaler.k8s.io/upcoming-node
   bool do_not_disrupt = false;      // karpenter.sh/do-not-disrupt, or the older do-not-consolidate.
@@ -412,6 +422,7 @@ struct ControllerStatus {
   std::optional<int64_t> completions;
   int64_t status_replicas = 0;
   int64_t succeeded = 0;
+  Selector selector = {.nothing = true, .requirements = {}};  // `nothing`: none, or a wrong one.
 };
 
 // Selects the pods that a counter table counts.
@@ -632,6 +643,13 @@ class Catalog {
 
   [[nodiscard]] const std::vector<Pdb>& pdbs() const { return pdbs_; }
 
+  // The scheduler's configuration; null: the default one.
+  [[nodiscard]] const SchedulerConfig* scheduler() const { return scheduler_.get(); }
+  // The profile of the shape's scheduler; null: the default one.
+  [[nodiscard]] const SchedulerProfile* ProfileOf(const PodShape& shape) const {
+    return shape.profile == kNoProfile ? nullptr : &scheduler_->profiles[shape.profile];
+  }
+
   // Null if there is no such controller.
   [[nodiscard]] const ControllerStatus* FindController(objects::ControllerKind kind,
                                                        TextId namespace_name, TextId name) const;
@@ -713,6 +731,7 @@ class Catalog {
   NodeChangeLog node_changes_;
 
   KubernetesVersion version_ = KubernetesVersion::k136;
+  std::shared_ptr<const SchedulerConfig> scheduler_;
   bool version_matters_ = false;
   UnhealthyPods unhealthy_pods_ = UnhealthyPods::kKeep;
 

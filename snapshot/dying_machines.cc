@@ -15,6 +15,15 @@ std::string NameOfMachine(const objects::Machine& machine) {
                       Absl(meta.name));
 }
 
+// Whether the machine is about to go.
+bool IsGoing(const objects::Machine& machine) { return machine.meta.deletion_time.has_value(); }
+bool IsGoing(const objects::NodeClaim& claim) {
+  return claim.meta.deletion_time ||
+         std::ranges::any_of(claim.conditions, [](const auto& condition) {
+           return condition.type == "InstanceTerminating" && condition.status == "True";
+         });
+}
+
 std::string NameOfMachine(const objects::NodeClaim& claim) {
   return absl::StrCat("NodeClaim ", Absl(claim.meta.name));
 }
@@ -24,7 +33,7 @@ std::string NameOfMachine(const objects::NodeClaim& claim) {
 template <typename Kind>
 void DyingMachines::Add(const Kind& machine, Symbols& symbols) {
   const bool named = !machine.node_name.empty();
-  if (!machine.meta.deletion_time || (!named && machine.provider_id.empty())) return;
+  if (!IsGoing(machine) || (!named && machine.provider_id.empty())) return;
   std::vector<std::string>& names = named ? by_node_[symbols.Intern(machine.node_name)]
                                           : by_provider_id_[symbols.Intern(machine.provider_id)];
   std::string name = NameOfMachine(machine);
@@ -34,7 +43,7 @@ void DyingMachines::Add(const Kind& machine, Symbols& symbols) {
 template <typename Kind>
 void DyingMachines::Drop(const Kind& machine, Symbols& symbols) {
   const bool named = !machine.node_name.empty();
-  if (!machine.meta.deletion_time || (!named && machine.provider_id.empty())) return;
+  if (!IsGoing(machine) || (!named && machine.provider_id.empty())) return;
   Names& from = named ? by_node_ : by_provider_id_;
   const auto it = from.find(symbols.Intern(named ? machine.node_name : machine.provider_id));
   EBB_CHECK(it != from.end());

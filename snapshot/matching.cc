@@ -325,6 +325,19 @@ Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols) {
   return constraints;
 }
 
+void AddAffinity(const objects::NodeSelector& added, Symbols& symbols, Constraints& constraints) {
+  if (added.nil) return;
+  constraints.has_added_affinity = true;
+  const TextId hostname = symbols.Intern(kHostnameLabel);
+  for (const objects::NodeSelectorTerm& term : added.terms) {
+    const NodeSelectorTerm& one =
+        constraints.added_terms.emplace_back(CompileNodeTerm(term, symbols));
+    constraints.names_a_node |=
+        !one.names.empty() ||
+        std::ranges::find(one.labels, hostname, &LabelRequirement::key) != one.labels.end();
+  }
+}
+
 bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
                          std::span<const Label> labels, const Symbols& symbols) {
   for (const Label& wanted : constraints.node_selector) {
@@ -335,6 +348,14 @@ bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
                      [&](const NodeSelectorTerm& term) {
                        return MatchesNodeTerm(term, node_name, labels, symbols);
                      });
+}
+
+bool MatchesAddedAffinity(const Constraints& constraints, TextId node_name,
+                          std::span<const Label> labels, const Symbols& symbols) {
+  return !constraints.has_added_affinity ||
+         std::ranges::any_of(constraints.added_terms, [&](const NodeSelectorTerm& term) {
+           return MatchesNodeTerm(term, node_name, labels, symbols);
+         });
 }
 
 std::vector<Constraints::Toleration> CompileTolerations(

@@ -109,9 +109,18 @@ struct Constraints {
   // is empty if the terms contradict each other.  Names count even in terms that match nothing.
   bool only_named_nodes = false;
   std::vector<TextId> node_names;
+
+  // What the profile of the pod's scheduler changes (scheduler_config.h).  MatchesNodeAffinity does
+  // not read it: a spread constraint counts nodes by what the pod itself says.
+  uint16_t filters_off = 0;  // FilterSet.
+  uint16_t pre_filters_off = 0;
+  bool has_added_affinity = false;
+  std::vector<NodeSelectorTerm> added_terms;  // The node must match one of them.
 };
 
 Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols);
+// Adds the terms that a profile adds to the node affinity of its pods.
+void AddAffinity(const objects::NodeSelector& added, Symbols& symbols, Constraints& constraints);
 // Whether the pod names no operating system, so that it was made for the system of the node where
 // it runs.
 bool TakesOsOfNode(const objects::Pod& pod);
@@ -129,6 +138,10 @@ struct Taint {
 // Tests nodeSelector and required node affinity.  `symbols`: as for MatchesNodeTerm.
 bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
                          std::span<const Label> labels, const Symbols& symbols);
+
+// Tests the terms that the profile of the pod's scheduler adds.
+bool MatchesAddedAffinity(const Constraints& constraints, TextId node_name,
+                          std::span<const Label> labels, const Symbols& symbols);
 
 // Without operators that never match.
 std::vector<Constraints::Toleration> CompileTolerations(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -299,11 +300,9 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   });
   write.Text(pod.not_understood);
   const bool on_node = !pod.node_name.empty();
-  if (!pod.not_understood.empty()) write.Number(on_node);
+  write.Number(on_node);
   write.Number(on_node ? 0 : static_cast<int64_t>(pod.spec_digest));
-  // Which scheduler it is decides whether the pod waits for a node.
-  const bool matters = !on_node && pod.scheduling == objects::Scheduling::kUnprocessed;
-  write.Text(matters ? pod.scheduler_name : objects::Text());
+  write.Text(pod.scheduler_name);
 }
 
 void WriteHeld(KeyWriter& write, const HeldRequests& held, const Catalog& catalog) {
@@ -712,6 +711,183 @@ void PodShapes::HoldBy137(Catalog& catalog) {
   for (const auto& [id, held] : held_137_) SetHeld(held, catalog.shapes_[Index(id)]);
 }
 
+namespace {
+
+// For a pod without a node, room is kept as if the scheduler's configuration was understood.
+void RefuseByProfile(std::string why, PodShape& shape) {
+  std::string& text = shape.on_node ? shape.not_understood : shape.ignored;
+  if (text.empty()) text = absl::StrCat("scheduler configuration: ", why);
+}
+
+// What the scheduler's helper.DefaultSelector deduces for a pod.
+struct DefaultSelector {
+  Selector selector;
+  std::string missing;  // The object that the catalog lacks; empty: none.
+};
+
+std::optional<objects::ControllerKind> SpreadingController(const Catalog& catalog,
+                                                           const PodShape& shape) {
+  if (!shape.has_controller) return std::nullopt;
+  const std::string_view api_version = catalog.Text(shape.controller.api_version);
+  switch (shape.controller_kind) {
+    case OwnerKind::kReplicaSet:
+      if (api_version == "apps/v1") return objects::ControllerKind::kReplicaSet;
+      return std::nullopt;
+    case OwnerKind::kStatefulSet:
+      if (api_version == "apps/v1") return objects::ControllerKind::kStatefulSet;
+      return std::nullopt;
+    case OwnerKind::kReplicationController:
+      if (api_version == "v1") return objects::ControllerKind::kReplicationController;
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+DefaultSelector DeduceSelector(const Catalog& catalog, const PodShape& shape) {
+  DefaultSelector deduced;
+  std::map<TextId, TextId> labels;
+  for (const Services::Service& each : catalog.storage().services().In(shape.namespace_name)) {
+    if (!SelectsLabels(each.selector, shape.labels)) continue;
+    for (const Label& label : each.selector) labels[label.key] = label.value;
+  }
+  for (const auto& [key, value] : labels) {
+    deduced.selector.requirements.push_back({.key = key, .op = Operator::kIn, .values = {value}});
+  }
+  const std::optional<objects::ControllerKind> kind = SpreadingController(catalog, shape);
+  if (!kind) {
+    // Every cluster has the Service default/kubernetes.
+    if (catalog.storage().services().empty()) deduced.missing = "Services";
+    return deduced;
+  }
+  const ControllerStatus* const controller =
+      catalog.FindController(*kind, shape.namespace_name, shape.controller.name);
+  if (controller == nullptr) {
+    deduced.missing = absl::StrCat(Absl(catalog.Text(shape.controller.kind)), " ",
+                                   Absl(catalog.Text(shape.namespace_name)), "/",
+                                   Absl(catalog.Text(shape.controller.name)));
+  } else if (!controller->selector.nothing) {
+    deduced.selector.requirements.insert(deduced.selector.requirements.end(),
+                                         controller->selector.requirements.begin(),
+                                         controller->selector.requirements.end());
+  }
+  return deduced;
+}
+
+}  // namespace
+
+void PodShapes::ApplyProfiles(Catalog& catalog, size_t first_shape, bool all_known) {
+  if (catalog.scheduler_ == nullptr) return;
+  for (size_t s = first_shape; s < catalog.shapes_.size(); ++s) {
+    ApplyProfile(catalog, PodShapeId{static_cast<uint32_t>(s)}, all_known);
+  }
+}
+
+void PodShapes::ApplyProfile(Catalog& catalog, PodShapeId id, bool all_known) {
+  const SchedulerConfig& config = *catalog.scheduler_;
+  PodShape& shape = catalog.shapes_[Index(id)];
+  const auto found = config.FindProfile(catalog.Text(shape.scheduler_name));
+  if (!found) return;
+  shape.profile = *found;
+  const SchedulerProfile& profile = config.profiles[*found];
+  if (!profile.not_understood.empty()) RefuseByProfile(profile.not_understood, shape);
+  const bool spreads = (profile.filters_off & kPodTopologySpreadFilter) == 0;
+  if (profile.lists_spread && !shape.has_own_spread) {
+    SpreadByDefault(catalog, profile, id, all_known || !spreads);
+  }
+  if (!spreads) pending_[Index(id)].spread.clear();
+  shape.ignores_pod_affinity = (profile.filters_off & kInterPodAffinityFilter) != 0;
+  std::erase_if(shape.fit_requests, [&](const ResourceQuantity& each) {
+    return profile.IgnoresResource(catalog.ResourceName(each.resource));
+  });
+  const Constraints& own = catalog.constraints(shape.constraints);
+  const FilterSet half_off = profile.filters_off & ~profile.pre_filters_off;
+  if ((half_off & kNodeAffinityFilter) != 0 && own.only_named_nodes) {
+    RefuseByProfile(absl::StrCat(profile.place,
+                                 ".plugins.filter.disabled: NodeAffinity is off at "
+                                 "filter and not at preFilter, which names nodes"),
+                    shape);
+  }
+  // VolumeZone and NodeVolumeLimits rely on the claims that VolumeBinding has checked.
+  constexpr FilterSet kVolumeBindingFilter = 1 << 8;
+  static_assert(kSchedulerFilters[8] == "VolumeBinding");
+  if ((profile.pre_filters_off & kVolumeBindingFilter) != 0 && shape.volumes != 0) {
+    RefuseByProfile(
+        absl::StrCat(profile.place, ".plugins: VolumeBinding is off, and the pod has volumes"),
+        shape);
+  }
+  if ((profile.filters_off & kDynamicResourcesFilter) != 0 && !shape.resource_claims.empty()) {
+    RefuseByProfile(absl::StrCat(profile.place,
+                                 ".plugins.filter.disabled: DynamicResources is "
+                                 "off, and the pod has claims"),
+                    shape);
+  }
+  if (profile.filters_off != 0 || profile.pre_filters_off != 0 || !profile.added_affinity.nil) {
+    const ConstraintsId next{static_cast<uint32_t>(catalog.constraints_.size())};
+    const auto [of, is_new] =
+        constraints_of_profile_.try_emplace({shape.constraints, shape.profile}, next);
+    if (is_new) {
+      Constraints constraints = own;
+      constraints.filters_off = profile.filters_off;
+      constraints.pre_filters_off = profile.pre_filters_off;
+      AddAffinity(profile.added_affinity, *catalog.symbols_, constraints);
+      catalog.constraints_.push_back(std::move(constraints));
+    }
+    shape.constraints = of->second;
+  }
+  shape.fit_class = InternFitClass(catalog, shape.constraints, shape.fit_requests);
+  if (profile.added_preferences.empty()) return;
+  Preferences preferences = shape.preferences ? *shape.preferences : Preferences();
+  for (const auto& [weight, term] : profile.added_preferences) {
+    preferences.nodes.push_back({weight, CompileNodeTerm(term, *catalog.symbols_)});
+  }
+  shape.preferences = std::make_shared<const Preferences>(std::move(preferences));
+}
+
+// Source: podtopologyspread/common.go, buildDefaultConstraints.
+void PodShapes::SpreadByDefault(Catalog& catalog, const SchedulerProfile& profile, PodShapeId id,
+                                bool all_known) {
+  PodShape& shape = catalog.shapes_[Index(id)];
+  if (profile.spread.empty()) return;
+  const DefaultSelector deduced = DeduceSelector(catalog, shape);
+  if (!deduced.missing.empty() && !all_known) {
+    return RefuseByProfile(
+        absl::StrCat(
+            profile.place,
+            ".pluginConfig.args.defaultConstraints: the scheduler deduces a selector from ",
+            deduced.missing, ", which the input lacks"),
+        shape);
+  }
+  if (deduced.selector.requirements.empty()) return;
+  std::vector<SoftSpread> soft;
+  for (const SchedulerProfile::Spread& each : profile.spread) {
+    const TextId key = catalog.symbols_->Intern(each.topology_key);
+    if (each.hard) {
+      pending_[Index(id)].spread.push_back({.selector = deduced.selector,
+                                            .topology_key = key,
+                                            .max_skew = each.max_skew,
+                                            .min_domains = each.min_domains,
+                                            .honor_affinity = each.honor_affinity,
+                                            .honor_taints = each.honor_taints});
+    } else {
+      soft.push_back({.selector = deduced.selector,
+                      .topology_key = key,
+                      .max_skew = each.max_skew,
+                      .honor_affinity = each.honor_affinity,
+                      .honor_taints = each.honor_taints});
+    }
+  }
+  if (soft.empty()) return;
+  Preferences preferences = shape.preferences ? *shape.preferences : Preferences();
+  preferences.spread = std::move(soft);
+  shape.preferences = std::make_shared<const Preferences>(std::move(preferences));
+}
+
+bool SpreadDependsOn(const Catalog& catalog, const PodShape& shape) {
+  const SchedulerProfile* const profile = catalog.ProfileOf(shape);
+  return profile != nullptr && !profile->spread.empty() && !shape.has_own_spread;
+}
+
 std::optional<PodShapeId> PodShapes::FindAlike(const objects::Pod& pod, TextId node_os) {
   KeyWriter write(alike_key_);
   WriteOwnership(write, pod);
@@ -829,6 +1005,9 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   (may_ignore ? shape.ignored : shape.not_understood) = pod.not_understood;
   if (pod.node_name.empty()) shape.spec_digest = pod.spec_digest;
   CompileOwnership(symbols, pod, shape);
+  shape.scheduler_name = symbols.Intern(pod.scheduler_name);
+  shape.on_node = !pod.node_name.empty();
+  shape.has_own_spread = !pod.spread.empty();
   shape.gang = InternGang(catalog, pod);
   CompileContainers(symbols, pod, shape);
   CompileClaims(catalog, pod, shape);

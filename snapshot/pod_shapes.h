@@ -95,6 +95,12 @@ class PodShapes {
   // Whether the rules of 1.37 change any shape.
   [[nodiscard]] bool any_held_137() const { return !held_137_.empty(); }
 
+  // Gives the shapes from `first_shape` on what the profile of their scheduler says: default spread
+  // constraints, added node affinity, filters that are off.  To be called before their terms are
+  // connected.  `all_known`: a Service or controller that the catalog lacks does not exist; else a
+  // shape whose default constraints depend on it is not understood.
+  void ApplyProfiles(Catalog& catalog, size_t first_shape, bool all_known);
+
   // Lets the shapes from `first_shape` on ask for what VerticalPodAutoscalers will give them
   // (PodShape::vpa).
   void FollowVpas(Catalog& catalog, size_t first_shape);
@@ -114,6 +120,9 @@ class PodShapes {
                    TextId node_os, PendingTopology& topology);
   static std::vector<std::pair<std::string_view, std::string>> WorkloadsOf(const Catalog& catalog,
                                                                            const PodShape& shape);
+  void ApplyProfile(Catalog& catalog, PodShapeId id, bool all_known);
+  void SpreadByDefault(Catalog& catalog, const SchedulerProfile& profile, PodShapeId id,
+                       bool all_known);
   void FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const ContainerAsks& asks,
                  PodShape& shape);
   static ContainerAsks AskOf(const objects::Pod& pod, const Requests& fit, Symbols& symbols);
@@ -138,10 +147,15 @@ class PodShapes {
   // The results of OnNodeWith.
   absl::flat_hash_map<std::pair<PodShapeId, TextId>, PodShapeId> shapes_on_os_;
   absl::flat_hash_map<std::pair<ConstraintsId, TextId>, ConstraintsId> constraints_on_os_;
+  // Constraints with what a profile changes.
+  absl::flat_hash_map<std::pair<ConstraintsId, uint32_t>, ConstraintsId> constraints_of_profile_;
   std::string key_;  // Reused.
   std::string alike_key_;
   size_t alike_size_ = 0;  // The length of the last key in alike_key_.
 };
+
+// Whether Services and controllers decide which pods spread constraints of the shape count.
+bool SpreadDependsOn(const Catalog& catalog, const PodShape& shape);
 
 }  // namespace ebb
 

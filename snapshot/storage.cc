@@ -499,6 +499,7 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
   struct {
     Effect operator()(const objects::Machine&) const { return Effect::kInPlace; }
     Effect operator()(const objects::NodeClaim&) const { return Effect::kInPlace; }
+    Effect operator()(const objects::NodePool&) const { return Effect::kInPlace; }
     Effect operator()(const objects::CsiNode&) const { return Effect::kInPlace; }
     Effect operator()(const objects::VolumeAttachment&) const { return Effect::kInPlace; }
     Effect operator()(const objects::PersistentVolume&) const { return Effect::kAnew; }
@@ -512,6 +513,8 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
     Effect operator()(const objects::PodTemplate&) const { return Effect::kShapes; }
     Effect operator()(const objects::CapacityBuffer&) const { return Effect::kShapes; }
     Effect operator()(const objects::VerticalPodAutoscaler&) const { return Effect::kShapes; }
+    // The caller asks first whether shapes of pods depend on it (SpreadDependsOn).
+    Effect operator()(const objects::Service&) const { return Effect::kInPlace; }
     Effect operator()(const objects::ResourceSlice&) const { return Effect::kShapes; }
     Effect operator()(const objects::ResourceClaim&) const { return Effect::kShapes; }
     Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kShapes; }
@@ -538,7 +541,14 @@ void Storage::Remove(const objects::StorageObject& object, Symbols& symbols) {
     return dying_machines_.Remove(*machine, symbols);
   }
   if (const auto* claim = std::get_if<objects::NodeClaim>(&object)) {
+    karpenter_.Remove(*claim, symbols);
     return dying_machines_.Remove(*claim, symbols);
+  }
+  if (const auto* pool = std::get_if<objects::NodePool>(&object)) {
+    return karpenter_.Remove(*pool, symbols);
+  }
+  if (const auto* service = std::get_if<objects::Service>(&object)) {
+    return services_.Remove(*service, symbols);
   }
   const auto& from = std::get<objects::VolumeAttachment>(object);
   if (from.attacher.empty() || !from.volume_name) return;

@@ -35,10 +35,12 @@
 #include "base/check.h"
 #include "snapshot/dying_machines.h"
 #include "snapshot/ids.h"
+#include "snapshot/karpenter_objects.h"
 #include "snapshot/matching.h"
 #include "snapshot/objects/objects.h"
 #include "snapshot/objects/storage_objects.h"
 #include "snapshot/room_objects.h"
+#include "snapshot/services.h"
 #include "snapshot/storage_info.h"
 #include "snapshot/symbols.h"
 
@@ -100,6 +102,8 @@ class Storage {
   [[nodiscard]] bool HasPools() const { return !pools_of_.empty(); }
   [[nodiscard]] const DyingMachines& dying_machines() const { return dying_machines_; }
   [[nodiscard]] const RoomObjects& room() const { return room_; }
+  [[nodiscard]] const KarpenterObjects& karpenter() const { return karpenter_; }
+  [[nodiscard]] const Services& services() const { return services_; }
   [[nodiscard]] const std::vector<StorageCapacity>& capacities() const { return capacities_; }
 
   // The zone and region labels, beta and GA.  A node without any of them is in every zone.
@@ -137,7 +141,9 @@ class Storage {
   }
   void Put(const objects::NodeClaim& claim, Symbols& symbols) {
     dying_machines_.Put(claim, symbols);
+    karpenter_.Put(claim, symbols);
   }
+  void Put(const objects::NodePool& pool, Symbols& symbols) { karpenter_.Put(pool, symbols); }
   void Put(const objects::PodGroup& group, Symbols& symbols) { room_.Put(group, symbols); }
   void Put(const objects::EvictionRequest& request, Symbols& symbols) {
     room_.Put(request, symbols);
@@ -145,6 +151,7 @@ class Storage {
   void Put(const objects::PodTemplate& from, Symbols& symbols) { room_.Put(from, symbols); }
   void Put(const objects::CapacityBuffer& buffer, Symbols& symbols) { room_.Put(buffer, symbols); }
   void Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbols) { room_.Put(vpa, symbols); }
+  void Put(const objects::Service& service, Symbols& symbols) { services_.Put(service, symbols); }
 
   void ConnectClaim(ClaimInfo& claim, Symbols& symbols) const;
   void ConnectPod(const PodVolumes& asked);
@@ -172,6 +179,8 @@ class Storage {
   absl::flat_hash_set<NamespacedName> resource_claim_templates_;
   DyingMachines dying_machines_;
   RoomObjects room_;
+  KarpenterObjects karpenter_;
+  Services services_;
   absl::flat_hash_map<TextId, DevicePools> pools_of_;  // By node.
 
   absl::flat_hash_map<TextId, std::vector<const VolumeInfo*>> volumes_by_class_;

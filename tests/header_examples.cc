@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cron.h"
 #include "base/parallel.h"
 #include "base/text_hasher.h"
 #include "base/unique_fd.h"
@@ -125,6 +126,7 @@
 #include "sizing/usage_reader.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
+#include "snapshot/formats/read_scheduler_config.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/import/watch_stream.h"
@@ -140,6 +142,13 @@
 #include "what_if/remedy.h"
 
 namespace ebb {
+
+// base/cron.h
+void Cron(int64_t now_s) {
+  absl::StatusOr<CronSchedule> opening = CronSchedule::Parse("0 9 * * mon-fri");
+  std::optional<int64_t> next_s = opening->Next(now_s);
+  static_cast<void>(next_s);
+}
 
 // base/parallel.h
 struct Chunk {};
@@ -240,6 +249,12 @@ TextId Names(Symbols& symbols) {
   const TextId uid = symbols.Hold("4f1c-...");
   symbols.Release(uid);
   return web;
+}
+
+// snapshot/formats/read_scheduler_config.h
+absl::StatusOr<std::shared_ptr<SchedulerConfig>> SchedulerConfigExample(std::string_view text) {
+  absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(text);
+  return config;
 }
 
 // snapshot/import/watch_stream.h

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/json_text.h"
 #include "snapshot/formats/read_json.h"
+#include "snapshot/formats/read_scheduler_config.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace ebb {
@@ -42,7 +44,14 @@ std::string OneLine(const Json& json) { return CompactJson(json); }
 // their node.
 class FilterSink final : public BuilderSink {
  public:
-  using BuilderSink::BuilderSink;
+  explicit FilterSink(SnapshotBuilder& builder) : BuilderSink(builder), builder_(builder) {}
+  absl::Status OnUnevaluated(const Unevaluated& object) override {
+    if (object.text.empty()) return absl::OkStatus();
+    absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(object.text);
+    if (!config.ok()) return config.status();
+    builder_.SetScheduler(*std::move(config));
+    return absl::OkStatus();
+  }
   absl::Status OnPod(const objects::Pod& pod) override {
     const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
     if (!ended || (pod.node_name.empty() && pod.nominated_node_name.empty())) {
@@ -52,6 +61,9 @@ class FilterSink final : public BuilderSink {
     nowhere.node_name = nowhere.nominated_node_name = {};
     return BuilderSink::OnPod(nowhere);
   }
+
+ private:
+  SnapshotBuilder& builder_;
 };
 
 struct Request {

@@ -512,6 +512,7 @@ absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
   }
   SetGroupSizes(GroupSizes(), rules);
   rules.readiness = options.readiness;
+  rules.rule_set = options.rules;
   rules.max_node_startup_time_s = options.scale_down.max_node_startup_time_s;
   return rules;
 }

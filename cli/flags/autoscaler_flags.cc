@@ -171,8 +171,6 @@ constexpr AutoscalerFlag kOtherFlags[] = {
     Ignored("scale-up-from-zero", FlagType::kSwitch),
     Ignored("scaleup-simulation-for-skipped-node-groups-enabled", FlagType::kSwitch),
     Ignored("scan-interval", FlagType::kDuration, "the caller decides when"),
-    {"scheduler-config-file", FlagTreatment::kNotHonoured, FlagType::kText,
-     "the filters are those of the default scheduler configuration"},
     Ignored("scheduler-verbosity", FlagType::kInt),
     Ignored("skip-headers", FlagType::kSwitch),
     Ignored("skip-log-headers", FlagType::kSwitch),

@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/flags/flag_values.h"
+#include "platform/settings_file.h"
 
 namespace ebb {
 namespace {
@@ -49,6 +50,8 @@ std::string ValueText(const OptionField& field) {
     case OptionKind::kChoice:
     case OptionKind::kText:
       return std::get<OptionChoice>(field.value).get();
+    case OptionKind::kFile:
+      return std::get<OptionText>(field.value).get();
     case OptionKind::kFraction:
     case OptionKind::kPercent:
       return fmt::format("{:g}", *std::get<double*>(field.value));
@@ -176,6 +179,17 @@ CLI::Option* AddFlag(const NamedFlag& flag, CLI::App& app) {
                 name, fmt::format("{} is not of the form {}", text, choice.words.front()));
           },
           app);
+    case OptionKind::kFile:
+      return AddText(
+          flag, values::MaybeEmptyText(), "FILE",
+          [text = std::get<OptionText>(value), name = flag.Name()](const std::string& path) {
+            absl::StatusOr<std::string> read = path.empty() ? "" : ReadWholeFile(path);
+            const std::string wrong =
+                read.ok() ? text.set(*read) : std::string(read.status().message());
+            if (wrong.empty()) return;
+            throw CLI::ValidationError(name, read.ok() ? fmt::format("{} {}", path, wrong) : wrong);
+          },
+          app);
     case OptionKind::kChoice:
       break;
   }
@@ -189,7 +203,8 @@ CLI::Option* AddFlag(const NamedFlag& flag, CLI::App& app) {
 bool ShowsDefault(const NamedFlag& flag) {
   const OptionKind kind = flag.field->kind;
   return !flag.is_old() && !flag.field->row.hides_default && kind != OptionKind::kSwitch &&
-         kind != OptionKind::kNames && kind != OptionKind::kKeys && kind != OptionKind::kText;
+         kind != OptionKind::kNames && kind != OptionKind::kKeys && kind != OptionKind::kText &&
+         kind != OptionKind::kFile;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "engine/plan/check_input.h"
 #include "engine/plan/eligibility.h"
 #include "engine/plan/headroom.h"
+#include "engine/plan/karpenter.h"
 #include "engine/plan/node_standing.h"
 
 // How a pass works, and what it may remember.
@@ -169,9 +170,11 @@ class PassRun {
         memory_(memory),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         some_absent_(EraseAbsent(catalog_, groups, input.now_s, destinations_)),
+        some_closed_(EraseUnderConsolidateAfter(catalog_, groups, input.now_s, destinations_)),
         pdbs_(catalog_),
         holds_(snapshot, input.pending),
         shares_(snapshot, input.max_workload_share),
+        node_pools_(snapshot, groups, input.in_deletion, input.now_s),
         rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
         placement_(fork_, memory.hints, input.pod_order),
         pending_placement_(fork_, memory.pending_hints, input.pod_order) {
@@ -222,7 +225,7 @@ class PassRun {
     bool all_fit = true;
     if (!input_.pending.empty()) {
       const bool some_in_deletion = !input_.in_deletion.empty();
-      if (some_absent_ || some_in_deletion || input_.destinations != nullptr) {
+      if (some_absent_ || some_closed_ || some_in_deletion || input_.destinations != nullptr) {
         NodeSet open = snapshot_.alive();
         const bool some_absent = EraseAbsent(catalog_, groups_, input_.now_s, open);
         for (const NodeId node : input_.in_deletion) open.Erase(node);
@@ -285,7 +288,8 @@ class PassRun {
   [[nodiscard]] bool MayStand() const {
     return input_.deadline == nullptr && input_.max_workload_share == 1 &&
            input_.pod_order == PodOrder::kByPriority &&
-           input_.unneeded_limit == std::numeric_limits<size_t>::max();
+           input_.unneeded_limit == std::numeric_limits<size_t>::max() &&
+           !groups_.SomeFollowKarpenter();
   }
 
   void TryStanding(std::span<const NodeId> nodes) {
@@ -514,6 +518,11 @@ class PassRun {
       KeepBlocked(node);
       return true;
     }
+    if (const UnremovableReason why = WhyNodePoolKeeps(node); why != UnremovableReason::kNoReason) {
+      // Not for long: budgets recover, and windows of time end.
+      plan_.keep.push_back({.node = node, .reason = why, .pdb = {}});
+      return true;
+    }
     if (const PodId pod = shares_.FirstTooMany(pods_.move); pod != kNoPod) {
       Keep({.node = node,
             .reason = UnremovableReason::kBlockedByPod,
@@ -541,8 +550,21 @@ class PassRun {
     return true;
   }
 
+  // Whether the node's NodePool keeps it, now that these pods would move.
+  [[nodiscard]] UnremovableReason WhyNodePoolKeeps(NodeId node) const {
+    using enum UnremovableReason;
+    if (!groups_.FollowsKarpenter(node)) return kNoReason;
+    const DisruptionReason reason = IsEmptyNode(catalog_, pods_.move)
+                                        ? DisruptionReason::kEmpty
+                                        : DisruptionReason::kUnderutilized;
+    const UnremovableReason why = WhyNotConsolidatable(catalog_, node, reason, input_.now_s);
+    if (why != kNoReason || node_pools_.Allows(node, reason)) return why;
+    return reason == DisruptionReason::kEmpty ? kEmptyBudgetReached : kUnderutilizedBudgetReached;
+  }
+
   // Records that the node is removed.
   void Remove(NodeId node) {
+    if (groups_.FollowsKarpenter(node)) node_pools_.Remove(node);
     const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
     pdbs_.RemovePods(pods_.move);
     shares_.Evict(pods_.move);
@@ -629,9 +651,11 @@ class PassRun {
 
   NodeSet destinations_;
   bool some_absent_;  // Some destinations were leaving or starting and have been removed.
+  bool some_closed_;  // Some were under Karpenter's consolidateAfter.
   PdbTracker pdbs_;
   const PendingHolds holds_;
   WorkloadShares shares_;
+  NodePoolBudgets node_pools_;
   std::optional<HeadroomTracker> headroom_;  // Made after pending pods took their room.
   DrainRules& rules_;
   Placement placement_;

@@ -59,7 +59,10 @@ SettledPass::SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const 
       input_(input),
       recently_unremovable_(std::move(recently_unremovable)),
       from_s_(input.now_s),
-      until_s_(NextChange(snapshot.catalog(), groups, options, input.now_s)),
+      // Karpenter's rules change with every minute.
+      until_s_(groups.SomeFollowKarpenter()
+                   ? input.now_s
+                   : NextChange(snapshot.catalog(), groups, options, input.now_s)),
       plan_(std::move(plan)),
       ineligible_(ineligible) {
   // As in AskTheSame: when a list is added, this does not compile until the list is copied here.

@@ -1,5 +1,6 @@
 #include "engine/plan/eligibility.h"
 
+#include "engine/plan/karpenter.h"
 #include "engine/plan/node_standing.h"
 
 namespace ebb {
@@ -27,10 +28,11 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
   if (IsBeingDeleted(info, now_s) || IsLeaving(catalog, node)) {
     return {.reason = kCurrentlyBeingDeleted, .utilization = {}};
   }
-  if (info.scale_down_disabled) {
+  const NodeGroup* group = groups.Find(node);
+  const bool by_karpenter = group != nullptr && group->FollowsKarpenter();
+  if (info.scale_down_disabled && !by_karpenter) {
     return {.reason = kScaleDownDisabledAnnotation, .utilization = {}};
   }
-  const NodeGroup* group = groups.Find(node);
   if (group == nullptr) return {.reason = kNotAutoscaled, .utilization = {}};
   if (IsStarting(catalog, groups, node, now_s)) {
     return {.reason = kNotStarted, .utilization = {}};
@@ -48,6 +50,9 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
       .all_as_charged = all_as_charged};
   const std::optional<Utilization> utilization =
       CalculateUtilization(snapshot, node, utilization_options, now_s);
+  if (by_karpenter) {
+    return {.reason = WhyNotDisruptable(catalog, node), .utilization = utilization};
+  }
   if (!utilization) return {.reason = kUnexpectedError, .utilization = {}};
   if (!options.scale_down_unready_enabled && !IsReady(catalog, groups, node)) {
     return {.reason = kScaleDownUnreadyDisabled, .utilization = {}};

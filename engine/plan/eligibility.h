@@ -11,19 +11,11 @@
 #include <optional>
 
 #include "engine/plan/node_groups.h"
+#include "engine/plan/node_standing.h"
 #include "engine/plan/pass_input.h"
 #include "engine/plan/plan.h"
 
 namespace ebb {
-
-// A deletion that is marked by a taint older than this counts as abandoned.  Source: the
-// autoscaler's MaxCloudProviderNodeDeletionTime (core/scaledown/actuation/delete_in_batch.go).
-inline constexpr int64_t kDeletionTimeoutS = 300;
-
-// Whether an autoscaler is deleting the node, according to its taint.
-inline bool IsBeingDeleted(const NodeInfo& node, int64_t now_s) {
-  return node.to_be_deleted && now_s - *node.to_be_deleted < kDeletionTimeoutS;
-}
 
 struct Eligibility {
   UnremovableReason reason = UnremovableReason::kNoReason;  // kNoReason: eligible.

@@ -16,7 +16,8 @@
 namespace ebb {
 
 // By GroupId: target size - minimum size - nodes that are already being deleted.  May be negative.
-// Cost: O(nodes).
+// A group for which Karpenter's rules hold may lose at most what the budgets of its NodePools
+// allow, for whichever reason they allow more. Cost: O(nodes).
 std::vector<int64_t> GroupQuotas(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                  int64_t now_s);
 

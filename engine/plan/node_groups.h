@@ -40,6 +40,13 @@ enum class NotReadyReason : uint8_t {
   kNoCsiDriver,    // It lacks a CSI driver that the other nodes of its group have.
 };
 
+// Whose rules decide about nodes.
+enum class RuleSet : uint8_t {
+  kAuto,  // Karpenter's for nodes with its label karpenter.sh/nodepool, else the autoscaler's.
+  kAutoscaler,  // The autoscaler's, and for nodes of Karpenter its annotations.
+  kKarpenter,   // Karpenter's.
+};
+
 struct NodeGroup {
   std::string name;  // Unique.
   int64_t min_size = 0;
@@ -56,6 +63,9 @@ struct NodeGroup {
   std::optional<int64_t> scale_down_unneeded_time_s;
   std::optional<int64_t> scale_down_unready_time_s;
   std::optional<bool> ignore_daemonsets_utilization;
+
+  // Whether Karpenter's rules hold for the group's nodes.
+  [[nodiscard]] bool FollowsKarpenter() const { return managed_by == PoolManager::kKarpenterRules; }
 
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 };
@@ -84,6 +94,16 @@ struct NodeGroups {
   [[nodiscard]] PoolManager ManagerOf(NodeId node) const {
     const NodeGroup* const group = Find(node);
     return group == nullptr ? PoolManager::kClusterAutoscaler : group->managed_by;
+  }
+  [[nodiscard]] bool FollowsKarpenter(NodeId node) const {
+    return ManagerOf(node) == PoolManager::kKarpenterRules;
+  }
+  // Whether Karpenter's rules hold for any node.
+  [[nodiscard]] bool SomeFollowKarpenter() const {
+    for (const NodeGroup& group : groups) {
+      if (group.FollowsKarpenter()) return true;
+    }
+    return false;
   }
   [[nodiscard]] NoGroupReason WhyNoGroup(NodeId node) const {
     return no_group_reason.empty() ? NoGroupReason::kUnknown : no_group_reason[Index(node)];

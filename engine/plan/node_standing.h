@@ -27,6 +27,15 @@
 
 namespace ebb {
 
+// A deletion that is marked by a taint older than this counts as abandoned.  Source: the
+// autoscaler's MaxCloudProviderNodeDeletionTime (core/scaledown/actuation/delete_in_batch.go).
+inline constexpr int64_t kDeletionTimeoutS = 300;
+
+// Whether an autoscaler is deleting the node, according to its taint.
+inline bool IsBeingDeleted(const NodeInfo& node, int64_t now_s) {
+  return node.to_be_deleted && now_s - *node.to_be_deleted < kDeletionTimeoutS;
+}
+
 // Whether something other than an autoscaler's taint is deleting the node: a deletionTimestamp, a
 // taint of Karpenter, or the deletion of its Machine or NodeClaim.
 bool IsLeaving(const Catalog& catalog, NodeId node);

@@ -9,7 +9,7 @@ namespace ebb {
 
 namespace {
 
-constexpr std::array<std::string_view, 21> kReasons = {
+constexpr std::array<std::string_view, 31> kReasons = {
     "NoReason",
     "ScaleDownDisabledAnnotation",
     "ScaleDownUnreadyDisabled",
@@ -31,6 +31,16 @@ constexpr std::array<std::string_view, 21> kReasons = {
     "BlockedByOnCompletionPod",
     "NotStarted",
     "HeadroomReached",
+    "NodeClaimNotFound",
+    "NodeNotInitialized",
+    "NodePoolNotFound",
+    "StaticNodePool",
+    "ConsolidationDisabled",
+    "NodeNotEmpty",
+    "ConsolidationPolicyNotEvaluated",
+    "NotConsolidatable",
+    "EmptyBudgetReached",
+    "UnderutilizedBudgetReached",
 };
 
 }  // namespace

@@ -21,7 +21,8 @@
 
 namespace ebb {
 
-// Values and spelling of the autoscaler (simulator.UnremovableReason), except the last two.
+// Values and spelling of the autoscaler (simulator.UnremovableReason), up to
+// kBlockedByOnCompletionPod.
 enum class UnremovableReason : uint8_t {
   kNoReason = 0,
   kScaleDownDisabledAnnotation,
@@ -45,6 +46,17 @@ enum class UnremovableReason : uint8_t {
   // Not in the autoscaler, which leaves such a node out of its lists.
   kNotStarted,
   kHeadroomReached,  // PlannerOptions::headroom would no longer be free.
+  // By Karpenter's rules (karpenter.h).
+  kNodeClaimNotFound,
+  kNodeNotInitialized,
+  kNodePoolNotFound,
+  kStaticNodePool,
+  kConsolidationDisabled,
+  kNodeNotEmpty,  // The NodePool's consolidationPolicy is WhenEmpty.
+  kConsolidationPolicyNotEvaluated,
+  kNotConsolidatable,
+  kEmptyBudgetReached,          // The NodePool's budgets for the reason Empty are used up.
+  kUnderutilizedBudgetReached,  // The same for the reason Underutilized.
 };
 // "NoPlaceToMovePods".
 std::string_view ToString(UnremovableReason reason);

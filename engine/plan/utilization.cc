@@ -68,7 +68,7 @@ std::optional<Utilization> UseOfDevices(const ClusterSnapshot& snapshot, NodeId 
   }
   const std::optional<Devices::PoolUse> use = catalog.devices().HighestUse(node, used);
   if (!use) return std::nullopt;
-  return Utilization{.resource = use->driver, .utilization = use->utilization};
+  return Utilization{.resource = use->driver, .pool = use->pool, .utilization = use->utilization};
 }
 
 }  // namespace

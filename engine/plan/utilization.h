@@ -26,6 +26,7 @@ struct Utilization {
   // The resource that counts: "cpu", "memory", "nvidia.com/gpu", ..., or the driver of a pool of
   // devices.
   TextId resource{};
+  TextId pool = kNoText;   // Of devices, if they count.
   double utilization = 0;  // Of `resource`.
 };
 

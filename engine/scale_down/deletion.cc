@@ -183,8 +183,10 @@ class Chooser {
   UnremovableReason Judge(const Candidate& candidate) {
     const NodeId node = candidate.removable->node;
     const NodeInfo& info = catalog_.node(node);
-    if (info.scale_down_disabled) return UnremovableReason::kScaleDownDisabledAnnotation;
     const NodeGroup* const group = groups_.Find(node);
+    if (info.scale_down_disabled && (group == nullptr || !group->FollowsKarpenter())) {
+      return UnremovableReason::kScaleDownDisabledAnnotation;
+    }
     if (group == nullptr) return UnremovableReason::kNotAutoscaled;
     if (!WaitedLongEnough(node, *group, candidate.since_s)) {
       return IsReady(catalog_, groups_, node) ? UnremovableReason::kNotUnneededLongEnough
@@ -201,6 +203,7 @@ class Chooser {
   }
 
   bool WaitedLongEnough(NodeId node, const NodeGroup& group, int64_t since_s) const {
+    if (group.FollowsKarpenter()) return true;  // consolidateAfter is over.
     const int64_t threshold_s =
         IsReady(catalog_, groups_, node)
             ? group.scale_down_unneeded_time_s.value_or(options_.scale_down_unneeded_time_s)

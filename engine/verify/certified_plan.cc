@@ -47,7 +47,7 @@ namespace {
 
 constexpr std::array<std::string_view, kNotCoveredCauses> kCauses = {
     "nothingCertified", "otherCatalog", "manyChanges",   "time",        "nodes", "budgets",
-    "topology",         "storage",      "workloadShare", "pendingPods", "gangs"};
+    "topology",         "storage",      "workloadShare", "pendingPods", "gangs", "karpenter"};
 
 constexpr uint32_t kNotRemoved = ~uint32_t{0};
 
@@ -80,8 +80,8 @@ class Digest {
 uint64_t DigestOf(const Catalog& catalog, NodeId id) {
   const auto& [name, uid, shape, labels, taints, declared_features, allocatable, capacity, images,
                provider_id, os, architecture, version, creation_time, unschedulable, ready,
-               scale_down_disabled, upcoming, do_not_disrupt, do_not_consolidate, leaving, setup,
-               to_be_deleted, deletion_candidate] = catalog.node(id);
+               kubelet_ready, scale_down_disabled, upcoming, do_not_disrupt, do_not_consolidate,
+               leaving, setup, to_be_deleted, deletion_candidate] = catalog.node(id);
   Digest digest;
   for (const TextId text : {name, uid, provider_id, os}) digest.Add(text);
   digest.Add(labels.size());
@@ -99,7 +99,8 @@ uint64_t DigestOf(const Catalog& catalog, NodeId id) {
   digest.Add(capacity);
   digest.Add(static_cast<uint64_t>(creation_time));
   const bool dies = catalog.storage().dying_machines().Of(name, provider_id) != nullptr;
-  for (const bool flag : {unschedulable, ready, scale_down_disabled, do_not_disrupt, dies}) {
+  for (const bool flag :
+       {unschedulable, ready, kubelet_ready, scale_down_disabled, do_not_disrupt, dies}) {
     digest.Add(flag ? 1 : 0);
   }
   digest.Add(static_cast<uint64_t>(leaving));
@@ -398,6 +399,7 @@ absl::StatusOr<CertifiedPart> PlanCertificates::Checker::Run(const Plan& plan) {
   if (input_->max_workload_share < 1) part.not_covered = NotCovered::kWorkloadShare;
   const bool has_gangs = !catalog_->gangs().empty() && options_.drain.gangs != Gangs::kIgnore;
   if (has_gangs || !options_.headroom.empty()) part.not_covered = NotCovered::kGangs;
+  if (groups_.SomeFollowKarpenter()) part.not_covered = NotCovered::kKarpenter;
   // What a budget frees depends on the health of its pods, which certificates do not store.
   if (catalog_->unhealthy_pods() == UnhealthyPods::kEvict) part.not_covered = NotCovered::kBudgets;
   for (const PodId pod : input_->pending) {
@@ -595,7 +597,12 @@ absl::Status PlanCertificates::Checker::CheckRemoval(const RemovableNode& remova
   for (const Arrival& arrival : came) {
     if (arrival.from == kNoNode) pods_.push_back(arrival.pod);
   }
-  if (absl::Status s = rules_.CheckEligible(node, pods_); !s.ok()) return s;
+  if (std::ranges::any_of(pods_, [&](PodId pod) { return cluster_.UsesStorage(pod); }) &&
+      catalog_->devices().HasOwnSlices(node)) {
+    not_covered_ = NotCovered::kStorage;  // Who holds which device is not kept here.
+  } else if (absl::Status s = rules_.CheckEligible(node, pods_, nullptr); !s.ok()) {
+    return s;
+  }
   for (const Arrival& arrival : came) {
     if (arrival.from != kNoNode && PositionOf(arrival) <= position) pods_.push_back(arrival.pod);
   }

@@ -76,8 +76,9 @@ enum class NotCovered : uint8_t {
   kWorkloadShare,     // PassInput::max_workload_share limits evictions.
   kPendingPods,       // A pending pod is not fully understood.
   kGangs,             // Gangs hold their pods, or headroom is kept.
+  kKarpenter,         // Karpenter's rules hold for some nodes.
 };
-inline constexpr size_t kNotCoveredCauses = 11;
+inline constexpr size_t kNotCoveredCauses = 12;
 // As a word: "nodes".
 std::string_view ToString(NotCovered cause);
 

@@ -27,7 +27,8 @@ PlanRules::PlanRules(const Catalog& catalog, const NodeGroups& groups,
       matches_(&matches),
       full_budgets_(catalog),
       duties_(catalog.pods()),
-      of_shape_(catalog.pod_shapes()) {
+      of_shape_(catalog.pod_shapes()),
+      node_pools_(catalog, groups, input.in_deletion, input.now_s) {
   SetCandidates();
 }
 
@@ -49,6 +50,7 @@ void PlanRules::Renew(const Catalog& catalog, const NodeGroups& groups,
   // A plan that was refused may have left duties behind.
   duties_.assign(catalog.pods(), Duty::kStays);
   of_shape_.resize(catalog.pod_shapes());
+  node_pools_ = SlowNodePools(catalog, groups, input.in_deletion, input.now_s);
   for (size_t s = budgets_of_shape_.size(); !budgets_of_shape_.empty() && s < of_shape_.size();
        ++s) {
     FindBudgets(PodShapeId{static_cast<uint32_t>(s)});
@@ -255,16 +257,42 @@ double PlanRules::UsedOf(ResourceId resource, NodeId node, std::span<const PodId
   return Share(requested, offered, 1000);
 }
 
-absl::Status PlanRules::CheckEligible(NodeId node, std::span<const PodId> pods) {
+// The largest share of a pool of the node's own devices that its pods hold; nullopt: a pool is
+// incomplete.  What a share is, Devices computes for the planner too.
+std::optional<double> PlanRules::UsedOfDevices(NodeId node, std::span<const PodId> pods,
+                                               const DeviceState* devices) const {
+  absl::flat_hash_set<DeviceId> held;
+  for (const PodId pod : pods) {
+    if (devices == nullptr) break;
+    const PodShape& shape = catalog_->shape_of(pod);
+    for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+      const auto id = catalog_->devices().FindClaim(shape.namespace_name, claim.claim_name);
+      if (!id) continue;
+      for (const HeldDevice& device : devices->claim(*id).devices) {
+        if (!device.admin_access) held.insert(device.id);
+      }
+    }
+  }
+  const auto highest = catalog_->devices().HighestUse(node, held);
+  if (!highest) return std::nullopt;
+  return highest->utilization;
+}
+
+absl::Status PlanRules::CheckEligible(NodeId node, std::span<const PodId> pods,
+                                      const DeviceState* devices) {
   const NodeInfo& info = catalog_->node(node);
   if (info.to_be_deleted && input_->now_s - *info.to_be_deleted < kTaintTimeoutS) {
     return RefusePlan(Name(node), " is being deleted already");
   }
   if (GoesByItself(node)) return RefusePlan(Name(node), " is deleted by something else");
   if (IsUnfinished(node)) return RefusePlan(Name(node), " is still being set up");
-  if (info.scale_down_disabled) return RefusePlan(Name(node), " is annotated to stay");
   const NodeGroup* group = groups_->Find(node);
   if (group == nullptr) return RefusePlan(Name(node), " belongs to no group");
+  if (group->managed_by == PoolManager::kKarpenterRules) {
+    const std::string why = node_pools_.WhyNotDisrupted(node);
+    return why.empty() ? absl::OkStatus() : RefusePlan(Name(node), " ", why);
+  }
+  if (info.scale_down_disabled) return RefusePlan(Name(node), " is annotated to stay");
   if (group->managed_by == PoolManager::kKarpenter && info.do_not_disrupt) {
     return RefusePlan(Name(node), " is annotated to stay");
   }
@@ -282,6 +310,12 @@ absl::Status PlanRules::CheckEligible(NodeId node, std::span<const PodId> pods) 
   }
   const double threshold =
       group->scale_down_utilization_threshold.value_or(options_->scale_down_utilization_threshold);
+  if (catalog_->devices().HasOwnSlices(node)) {
+    const std::optional<double> used = UsedOfDevices(node, pods, devices);
+    if (!used) return RefusePlan(Name(node), " has a pool of devices that is incomplete");
+    if (*used > threshold) return RefusePlan(Name(node), " is used too much");
+    return absl::OkStatus();
+  }
   if (Used(node, pods) > threshold) return RefusePlan(Name(node), " is used too much");
   return absl::OkStatus();
 }
@@ -360,36 +394,97 @@ bool PlanRules::IsProtected(const PodShape& shape) const {
          shape.phase != PodPhase::kFailed && !(shape.do_not_disrupt_until <= input_->now_s);
 }
 
+absl::StatusOr<PlanRules::Duty> PlanRules::DutyOf(
+    NodeId node, PodId pod, absl::FunctionRef<absl::Status(PdbId, PodId)> spends) {
+  OfShape& of = ShapeOf(pod);
+  const DrainVerdict verdict = DrainVerdictOf(pod, of);
+  switch (verdict.outcome) {
+    case DrainOutcome::kBlock:
+      return RefusePlan(Name(node), " goes although ", Name(pod),
+                        " keeps it: ", Absl(ToString(verdict.reason)));
+    case DrainOutcome::kUndefined:
+      // All rules have passed, the last one with budgets that were not charged.
+      for (const PdbId pdb : BudgetsOf(pod)) {
+        if (absl::Status s = spends(pdb, pod); !s.ok()) return s;
+      }
+      [[fallthrough]];
+    case DrainOutcome::kDrain:
+      return of.daemonset ? Duty::kDaemonSet : Duty::kMoves;
+    case DrainOutcome::kWaitForCompletion:
+      return Duty::kOnCompletion;
+    case DrainOutcome::kSkip:
+      break;
+  }
+  return Duty::kStays;
+}
+
+// Karpenter's rules, without code of the drain rules.  Gangs are counted by CheckGangs of the
+// verifier.
+absl::StatusOr<PlanRules::Duty> PlanRules::DutyByKarpenter(
+    NodeId node, PodId pod, absl::FunctionRef<absl::Status(PdbId, PodId)> spends) {
+  const PodShape& shape = catalog_->shape_of(pod);
+  bool of_daemonset = false;
+  bool of_statefulset = false;
+  bool of_node = shape.mirror;
+  for (const Owner& owner : shape.owners) {
+    const std::string_view kind = catalog_->Text(owner.kind);
+    const std::string_view version = catalog_->Text(owner.api_version);
+    of_daemonset |= kind == "DaemonSet" && version == "apps/v1";
+    of_statefulset |= kind == "StatefulSet" && version == "apps/v1";
+    of_node |= kind == "Node" && version == "v1";
+  }
+  const bool ended = shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
+  if (ended || of_node) return Duty::kStays;
+  if (shape.terminating) return of_statefulset ? Duty::kMoves : Duty::kStays;
+  const Duty duty = of_daemonset ? Duty::kDaemonSet : Duty::kMoves;
+  bool is_evicted = true;
+  for (const auto& [key, value, exists, effect] :
+       catalog_->constraints(shape.constraints).tolerations) {
+    const std::string_view name = catalog_->Text(key);
+    const std::string_view on = catalog_->Text(effect);
+    const bool tolerates = (name.empty() || name == "karpenter.sh/disrupted") &&
+                           (on.empty() || on == "NoSchedule") && (exists || value == kNoText);
+    if (tolerates) is_evicted = false;
+  }
+  const std::vector<PdbId>& budgets = BudgetsOf(pod);
+  if (!is_evicted || budgets.empty()) return duty;
+  if (budgets.size() > 1) {
+    return RefusePlan(Name(node), " goes although several budgets select ", Name(pod));
+  }
+  if (catalog_->pdbs()[Index(budgets[0])].always_allows_unready && catalog_->IsUnready(pod)) {
+    return duty;
+  }
+  if (absl::Status s = spends(budgets[0], pod); !s.ok()) return s;
+  return duty;
+}
+
 absl::Status PlanRules::SetDuties(NodeId node, std::span<const PodId> pods,
                                   absl::FunctionRef<absl::Status(PdbId, PodId)> spends) {
-  const bool karpenter = groups_->Find(node)->managed_by == PoolManager::kKarpenter;
+  const PoolManager manager = groups_->Find(node)->managed_by;
   for (const PodId pod : pods) {
-    if (karpenter && IsProtected(catalog_->shape_of(pod))) {
+    if (manager != PoolManager::kClusterAutoscaler && IsProtected(catalog_->shape_of(pod))) {
       return RefusePlan(Name(node), " goes although Karpenter must not disrupt ", Name(pod));
     }
-    OfShape& of = ShapeOf(pod);
-    const DrainVerdict verdict = DrainVerdictOf(pod, of);
-    Duty& duty = duties_[Index(pod)];
-    switch (verdict.outcome) {
-      case DrainOutcome::kBlock:
-        return RefusePlan(Name(node), " goes although ", Name(pod),
-                          " keeps it: ", Absl(ToString(verdict.reason)));
-      case DrainOutcome::kUndefined:
-        // All rules have passed, the last one with budgets that were not charged.
-        for (const PdbId pdb : BudgetsOf(pod)) {
-          if (absl::Status s = spends(pdb, pod); !s.ok()) return s;
-        }
-        [[fallthrough]];
-      case DrainOutcome::kDrain:
-        duty = of.daemonset ? Duty::kDaemonSet : Duty::kMoves;
-        break;
-      case DrainOutcome::kWaitForCompletion:
-        duty = Duty::kOnCompletion;
-        break;
-      case DrainOutcome::kSkip:
-        break;
-    }
+    const absl::StatusOr<Duty> duty = manager == PoolManager::kKarpenterRules
+                                          ? DutyByKarpenter(node, pod, spends)
+                                          : DutyOf(node, pod, spends);
+    if (!duty.ok()) return duty.status();
+    duties_[Index(pod)] = *duty;
   }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRules::CheckNodePool(const RemovableNode& removal) {
+  if (groups_->Find(removal.node)->managed_by != PoolManager::kKarpenterRules) {
+    return absl::OkStatus();
+  }
+  // Karpenter counts 1 + priority / 2^25 for a pod, and nothing below zero.
+  const bool is_empty = std::ranges::all_of(removal.moves, [&](const Move& move) {
+    return 1 + static_cast<double>(PriorityOf(move.pod)) / (1 << 25) <= 0;
+  });
+  const std::string why = node_pools_.WhyKept(removal.node, is_empty);
+  if (!why.empty()) return RefusePlan(Name(removal.node), " ", why);
+  node_pools_.Remove(removal.node);
   return absl::OkStatus();
 }
 
@@ -409,6 +504,9 @@ absl::Status PlanRules::CheckMoves(const RemovableNode& removal,
     if (to == removal.node) return RefusePlan(Name(pod), " moves to the node that it leaves");
     if (!contains(to)) return RefusePlan(Name(pod), " moves to ", Name(to), ", which is gone");
     if (absl::Status s = CheckPlace(" moves to ", pod, to); !s.ok()) return s;
+    if (groups_->FollowsKarpenter(to) && node_pools_.IsClosed(to)) {
+      return RefusePlan(Name(pod), " moves to ", Name(to), ", which is under consolidateAfter");
+    }
     if (input_->destinations != nullptr &&
         (Index(to) >= input_->destinations->range() || !input_->destinations->Contains(to))) {
       return RefusePlan(Name(pod), " moves to ", Name(to), ", which is not a destination");

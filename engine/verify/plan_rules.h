@@ -20,12 +20,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "engine/plan/node_groups.h"
 #include "engine/plan/pass_input.h"
 #include "engine/plan/plan.h"
 #include "engine/verify/slow_matches.h"
+#include "engine/verify/slow_node_pools.h"
 #include "predicates/drainability.h"
 #include "predicates/pdb_tracker.h"
 
@@ -82,8 +84,8 @@ class PlanRules {
   // --- Nodes -----------------------------------------------------------------------
 
   // The node may be removed.  `pods` are the pods that are there before the first removal,
-  // pending pods that found room there included.
-  absl::Status CheckEligible(NodeId node, std::span<const PodId> pods);
+  // pending pods that found room there included, and `devices` what they hold; null: nothing.
+  absl::Status CheckEligible(NodeId node, std::span<const PodId> pods, const DeviceState* devices);
   // No pod may be placed on `to` if something deletes it, it is still being set up, or it is being
   // deleted; `what` begins the message.
   [[nodiscard]] absl::Status CheckPlace(std::string_view what, PodId pod, NodeId to);
@@ -95,6 +97,10 @@ class PlanRules {
                          absl::FunctionRef<bool(PodId)> runs_there,
                          absl::FunctionRef<bool(NodeId)> contains,
                          absl::FunctionRef<absl::Status(PdbId, PodId)> spends);
+
+  // After CheckPods, in the order of the plan: Karpenter's NodePool lets the node go, and the
+  // removals before leave it a disruption.  Spends the disruption.
+  absl::Status CheckNodePool(const RemovableNode& removal);
 
  private:
   // Per-shape cache, filled on first use.
@@ -133,6 +139,8 @@ class PlanRules {
                    Requested&& requested);
   double Used(NodeId node, std::span<const PodId> pods);
   double UsedOf(ResourceId resource, NodeId node, std::span<const PodId> pods);
+  [[nodiscard]] std::optional<double> UsedOfDevices(NodeId node, std::span<const PodId> pods,
+                                                    const DeviceState* devices) const;
 
   [[nodiscard]] bool GoesByItself(NodeId node) const;
   [[nodiscard]] bool IsHeldUnready(NodeId node) const;
@@ -141,6 +149,11 @@ class PlanRules {
   [[nodiscard]] bool IsInDeletion(NodeId node) const;
 
   [[nodiscard]] bool IsProtected(const PodShape& shape) const;
+  // What the rules of the node's manager require of the pod.  Spends budgets.
+  absl::StatusOr<Duty> DutyOf(NodeId node, PodId pod,
+                              absl::FunctionRef<absl::Status(PdbId, PodId)> spends);
+  absl::StatusOr<Duty> DutyByKarpenter(NodeId node, PodId pod,
+                                       absl::FunctionRef<absl::Status(PdbId, PodId)> spends);
   absl::Status SetDuties(NodeId node, std::span<const PodId> pods,
                          absl::FunctionRef<absl::Status(PdbId, PodId)> spends);
   absl::Status CheckMoves(const RemovableNode& removal, absl::FunctionRef<bool(PodId)> runs_there,
@@ -159,6 +172,7 @@ class PlanRules {
   std::vector<Duty> duties_;                          // By PodId; kStays for pods of other nodes.
   std::vector<OfShape> of_shape_;                     // By PodShapeId.
   std::vector<std::vector<PdbId>> budgets_of_shape_;  // By PodShapeId, filled on first use.
+  SlowNodePools node_pools_;
 };
 
 }  // namespace ebb

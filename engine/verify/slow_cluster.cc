@@ -12,6 +12,12 @@
 namespace ebb {
 namespace {
 
+// Whether the scheduler of the pod runs this filter.
+bool Runs(const Constraints& constraints, std::string_view filter) {
+  const auto* const at = std::ranges::find(kSchedulerFilters, filter);
+  return (constraints.filters_off >> (at - std::begin(kSchedulerFilters)) & 1) == 0;
+}
+
 // Devices are judged as storage is.
 bool HasStorage(const PodShape& shape) {
   return !shape.claims.empty() || shape.volumes != 0 || !shape.device_claims.empty();
@@ -69,8 +75,8 @@ SlowCluster::Needs SlowCluster::NeedsOf(const PodShape& shape) const {
     needs.plain &= needs.fit[r] == needs.charge[r] && needs.charge[r] >= 0;
   }
   const Constraints& constraints = catalog_->constraints(shape.constraints);
-  needs.selective = !constraints.node_selector.empty() || constraints.has_node_affinity ||
-                    shape.needs_restart_all_containers ||
+  needs.selective = constraints.has_added_affinity || !constraints.node_selector.empty() ||
+                    constraints.has_node_affinity || shape.needs_restart_all_containers ||
                     shape.needs_host_network_user_namespaces || shape.needs_bind_mount_options ||
                     (matches_os_ && constraints.os != kNoText);
   needs.storage = HasStorage(shape);
@@ -163,6 +169,7 @@ std::string_view SlowCluster::WhyNotByOthers(PodId pod, NodeId node) {
   if (needs_[Index(id)].spread) {
     if (const std::string_view why = WhyNotForSpread(shape, node); !why.empty()) return why;
   }
+  if (shape.ignores_pod_affinity) return "";
   if (!needs_[Index(id)].terms && RepelledBy(id).empty()) return "";
   return WhyNotForNeighbours(shape, id, node);
 }
@@ -315,7 +322,11 @@ bool SlowCluster::IsAffine(const Constraints& constraints, const NodeInfo& info)
     if (SlowMatches::ValueOf(info.labels, wanted.key) != wanted.value) return false;
   }
   if (!constraints.has_node_affinity) return true;
-  for (const NodeSelectorTerm& term : constraints.terms) {
+  return AnyHolds(constraints.terms, info);
+}
+
+bool SlowCluster::AnyHolds(const std::vector<NodeSelectorTerm>& terms, const NodeInfo& info) const {
+  for (const NodeSelectorTerm& term : terms) {
     bool all = !term.matches_nothing;
     for (const LabelRequirement& requirement : term.labels) {
       all = all && matches_.Holds(requirement, info.labels);
@@ -331,26 +342,32 @@ bool SlowCluster::IsAffine(const Constraints& constraints, const NodeInfo& info)
 std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId node) const {
   const NodeInfo& info = catalog_->node(node);
   const Constraints& constraints = catalog_->constraints(shape.constraints);
-  if (info.unschedulable &&
+  const auto runs = [&](std::string_view filter) { return Runs(constraints, filter); };
+  if (info.unschedulable && runs("NodeUnschedulable") &&
       !Tolerates(constraints, "node.kubernetes.io/unschedulable", "", "NoSchedule")) {
     return "NodeUnschedulable: node(s) were unschedulable";
   }
-  if (!ToleratesTaintsOf(constraints, node)) {
+  if (runs("TaintToleration") && !ToleratesTaintsOf(constraints, node)) {
     return "TaintToleration: node(s) had untolerated taint(s)";
   }
-  if (!IsAffine(constraints, info)) {
+  if (runs("NodeAffinity") &&
+      (!IsAffine(constraints, info) ||
+       (constraints.has_added_affinity && !AnyHolds(constraints.added_terms, info)))) {
     return "NodeAffinity: node(s) didn't match Pod's node affinity/selector";
   }
   const auto declares = [&](std::string_view feature) {
     return std::any_of(info.declared_features.begin(), info.declared_features.end(),
                        [&](TextId declared) { return Text(declared) == feature; });
   };
-  if ((shape.needs_restart_all_containers && !declares("RestartAllContainersOnContainerExits")) ||
-      (shape.needs_host_network_user_namespaces && !declares("UserNamespacesHostNetworkSupport"))) {
+  const bool declared = runs("NodeDeclaredFeatures");
+  if (declared &&
+      ((shape.needs_restart_all_containers && !declares("RestartAllContainersOnContainerExits")) ||
+       (shape.needs_host_network_user_namespaces &&
+        !declares("UserNamespacesHostNetworkSupport")))) {
     return "NodeDeclaredFeatures: node(s) didn't match Pod's required features";
   }
-  if (shape.needs_bind_mount_options && ToString(catalog_->kubernetes_version()) == "1.37" &&
-      !declares("VolumeBindMountOptions")) {
+  if (declared && shape.needs_bind_mount_options &&
+      ToString(catalog_->kubernetes_version()) == "1.37" && !declares("VolumeBindMountOptions")) {
     return "NodeDeclaredFeatures: node(s) didn't match Pod's required features";
   }
   if (matches_os_ && !Text(constraints.os).empty() && !Text(info.os).empty() &&
@@ -461,6 +478,7 @@ std::string SlowCluster::WhyNotForRareLoad(const PodShape& shape, NodeId node,
     }
   }
   const TextId any_ip = catalog_->symbols().Find("0.0.0.0").value_or(kNoText);
+  if (!Runs(catalog_->constraints(shape.constraints), "NodePorts")) return "";
   for (const HostPort& port : shape.host_ports) {
     const auto held = rare.ports.find({port.port, port.protocol});
     if (held == rare.ports.end()) continue;

@@ -61,6 +61,11 @@ class SlowCluster {
   // Removes the node of BeginRemoval.
   void EndRemoval();
 
+  // Which devices the claims hold; null: no pod has any.
+  [[nodiscard]] const DeviceState* devices() const {
+    return storage_ ? &storage_->devices() : nullptr;
+  }
+
   // Which pods a selector matches; also used for PodDisruptionBudgets.
   [[nodiscard]] SlowMatches& matches() { return matches_; }
 
@@ -190,6 +195,8 @@ class SlowCluster {
   [[nodiscard]] Needs NeedsOf(const PodShape& shape) const;
   [[nodiscard]] bool IsOpen(const NodeInfo& info) const;
   [[nodiscard]] bool IsAffine(const Constraints& constraints, const NodeInfo& info) const;
+  [[nodiscard]] bool AnyHolds(const std::vector<NodeSelectorTerm>& terms,
+                              const NodeInfo& info) const;
 
   [[nodiscard]] std::string_view WhyNotStatically(const PodShape& shape, NodeId node) const;
   [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node);

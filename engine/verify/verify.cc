@@ -53,7 +53,10 @@ class Replay {
     for (const RemovableNode& removal : plan_.remove) {
       const NodeId node = removal.node;
       if (!cluster_.Contains(node)) return RefusePlan(rules_.Name(node), " is not in the cluster");
-      if (absl::Status s = rules_.CheckEligible(node, cluster_.PodsOn(node)); !s.ok()) return s;
+      if (absl::Status s = rules_.CheckEligible(node, cluster_.PodsOn(node), cluster_.devices());
+          !s.ok()) {
+        return s;
+      }
     }
     for (const RemovableNode& removal : plan_.remove) {
       if (TimeIsUp()) return part;
@@ -305,6 +308,7 @@ class Replay {
                             " has nothing left for ", rules_.Name(pod));
         });
     if (!pods.ok()) return pods;
+    if (absl::Status s = rules_.CheckNodePool(removal); !s.ok()) return s;
     cluster_.BeginRemoval(removal.node);
     if (absl::Status s = PlaceAll(removal.moves); !s.ok()) return s;
     cluster_.EndRemoval();

@@ -9,6 +9,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -85,6 +86,8 @@ var newObjectOfKind = map[string]func() Object{
 	"DeviceClass":           func() Object { return &resourceapi.DeviceClass{} },
 	"ResourceClaim":         func() Object { return &resourceapi.ResourceClaim{} },
 	"ResourceSlice":         func() Object { return &resourceapi.ResourceSlice{} },
+
+	"KubeSchedulerConfiguration": func() Object { return &unstructured.Unstructured{} },
 }
 
 // UnmarshalJSON reads a request whose objects name their kind.

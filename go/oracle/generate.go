@@ -19,6 +19,7 @@ var Areas = []string{
 	"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
 	"PodStatusResources", "VolumeRestrictions", "PersistentVolumes", "CSIMigration",
 	"PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures", "Odd", devicesArea,
+	configArea,
 }
 
 // Limits limit the generated clusters.
@@ -47,7 +48,7 @@ func Generate(seed uint64, number int, limits Limits) *Request {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(number))), limits: limits,
 		on: map[string]bool{}}
 	for _, area := range Areas {
-		if area == devicesArea {
+		if area == devicesArea || area == configArea {
 			continue // It has random numbers of its own.
 		}
 		chance := 0.3
@@ -64,6 +65,7 @@ func Generate(seed uint64, number int, limits Limits) *Request {
 	if limits.Scores {
 		g.addPreferences(rand.New(rand.NewPCG(^seed, uint64(number))))
 	}
+	g.addConfig(seed, number)
 	return asRead(g.request(number))
 }
 

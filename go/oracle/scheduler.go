@@ -9,9 +9,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	configlatest "k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
@@ -19,14 +23,17 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// Scheduler is kube-scheduler's own framework with its default profile, over a cluster that can be
+// Scheduler is kube-scheduler's own framework with its default profile, or with those of the
+// cluster's KubeSchedulerConfiguration, over a cluster that can be
 // replaced. It is built and called as in Cluster Autoscaler: PreFilter once for each pod, then
 // Filter for every node, and for scores PreScore and Score over the nodes that fit.
 //
 // Cost: a new one takes about 10 ms, a verdict some microseconds.
 // Threads: one goroutine at a time; several Schedulers may run side by side.
 type Scheduler struct {
-	framework framework.Framework
+	defaults  framework.Framework
+	profiles  map[string]framework.Framework // By schedulerName; of the loaded cluster.
+	listed    map[string]bool                // Profiles that list default spread constraints.
 	informers *staticInformers
 	snapshot  *snapshot
 	devices   *devices
@@ -43,9 +50,19 @@ func NewScheduler(ctx context.Context) (*Scheduler, error) {
 		return nil, fmt.Errorf("default scheduler configuration: %w", err)
 	}
 	s := &Scheduler{informers: newStaticInformers(), snapshot: &snapshot{}, devices: newDevices()}
+	if s.defaults, err = s.newFramework(ctx, &config.Profiles[0]); err != nil {
+		return nil, err
+	}
+	for _, plugin := range s.defaults.ListPlugins().Filter.Enabled {
+		s.plugins = append(s.plugins, plugin.Name)
+	}
+	return s, nil
+}
+
+func (s *Scheduler) newFramework(ctx context.Context,
+	profile *schedulerconfig.KubeSchedulerProfile) (framework.Framework, error) {
 	csiNodes := s.informers.factory.Storage().V1().CSINodes().Lister()
-	s.framework, err = frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(),
-		&config.Profiles[0],
+	built, err := frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), profile,
 		frameworkruntime.WithInformerFactory(s.informers.factory),
 		frameworkruntime.WithSnapshotSharedLister(s.snapshot),
 		frameworkruntime.WithSharedDRAManager(s.devices),
@@ -55,14 +72,59 @@ func NewScheduler(ctx context.Context) (*Scheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scheduler framework: %w", err)
 	}
-	for _, plugin := range s.framework.ListPlugins().Filter.Enabled {
-		s.plugins = append(s.plugins, plugin.Name)
+	return built, nil
+}
+
+// configure builds the profiles of a configuration.
+func (s *Scheduler) configure(ctx context.Context, object *unstructured.Unstructured) error {
+	text, err := object.MarshalJSON()
+	if err != nil {
+		return err
 	}
-	return s, nil
+	decoded, _, err := scheme.Codecs.UniversalDecoder().Decode(text, nil, nil)
+	if err != nil {
+		return err
+	}
+	config, is := decoded.(*schedulerconfig.KubeSchedulerConfiguration)
+	if !is {
+		return fmt.Errorf("%T is not a scheduler configuration", decoded)
+	}
+	if err := validation.ValidateKubeSchedulerConfiguration(config); err != nil {
+		return err
+	}
+	for i := range config.Profiles {
+		profile := &config.Profiles[i]
+		name := profile.SchedulerName
+		if s.profiles[name], err = s.newFramework(ctx, profile); err != nil {
+			return err
+		}
+		for _, args := range profile.PluginConfig {
+			if spread, is := args.Args.(*schedulerconfig.PodTopologySpreadArgs); is {
+				s.listed[name] = spread.DefaultingType == schedulerconfig.ListDefaulting
+			}
+		}
+	}
+	return nil
+}
+
+// frameworkOf returns the profile of the pod's scheduler, or the default one.
+func (s *Scheduler) frameworkOf(pod *v1.Pod) framework.Framework {
+	if own := s.profiles[schedulerOf(pod)]; own != nil {
+		return own
+	}
+	return s.defaults
+}
+
+func schedulerOf(pod *v1.Pod) string {
+	if pod.Spec.SchedulerName == "" {
+		return v1.DefaultSchedulerName
+	}
+	return pod.Spec.SchedulerName
 }
 
 // Load replaces the cluster with the objects of a request.
-func (s *Scheduler) Load(objects []Object) error {
+func (s *Scheduler) Load(ctx context.Context, objects []Object) error {
+	s.profiles, s.listed = map[string]framework.Framework{}, map[string]bool{}
 	byKind := map[string][]any{}
 	s.devices.clear()
 	var nodes []*v1.Node
@@ -73,6 +135,10 @@ func (s *Scheduler) Load(objects []Object) error {
 			nodes = append(nodes, o)
 		case *v1.Pod:
 			pods = append(pods, o)
+		case *unstructured.Unstructured:
+			if err := s.configure(ctx, o); err != nil {
+				return err
+			}
 		default:
 			if s.devices.add(object) {
 				continue
@@ -102,7 +168,7 @@ func (s *Scheduler) Answer(ctx context.Context, request *Request) (*Response, er
 // answer also returns, for each pod asked about, which filters PreFilter switched off.
 func (s *Scheduler) answer(ctx context.Context,
 	request *Request) (*Response, []sets.Set[string], error) {
-	if err := s.Load(request.Objects); err != nil {
+	if err := s.Load(ctx, request.Objects); err != nil {
 		return nil, nil, err
 	}
 	byKey := map[string]*v1.Pod{}
@@ -137,7 +203,7 @@ func (s *Scheduler) Verdicts(ctx context.Context, pod *v1.Pod,
 	incoming.Status.NominatedNodeName = ""
 
 	state := framework.NewCycleState()
-	allowed, status, filteringPlugins := s.framework.RunPreFilterPlugins(ctx, state, &incoming)
+	allowed, status, filteringPlugins := s.frameworkOf(pod).RunPreFilterPlugins(ctx, state, &incoming)
 	verdicts := make([]Verdict, 0, len(s.snapshot.nodes))
 	for _, node := range s.snapshot.nodes {
 		name := node.Node().Name
@@ -148,7 +214,7 @@ func (s *Scheduler) Verdicts(ctx context.Context, pod *v1.Pod,
 			verdicts = append(verdicts, outsideNames(name, filteringPlugins))
 		default:
 			verdicts = append(verdicts, filterVerdict(name,
-				s.framework.RunFilterPlugins(ctx, state, &incoming, node)))
+				s.frameworkOf(pod).RunFilterPlugins(ctx, state, &incoming, node)))
 		}
 	}
 	result := PodVerdicts{Nodes: verdicts}

@@ -37,11 +37,11 @@ func (s *Scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	if len(nodes) == 0 {
 		return
 	}
-	if !s.framework.RunPreScorePlugins(ctx, state, pod, nodes).IsSuccess() {
+	if !s.frameworkOf(pod).RunPreScorePlugins(ctx, state, pod, nodes).IsSuccess() {
 		result.Unscored = true
 		return
 	}
-	scores, status := s.framework.RunScorePlugins(ctx, state, pod, nodes)
+	scores, status := s.frameworkOf(pod).RunScorePlugins(ctx, state, pod, nodes)
 	if !status.IsSuccess() {
 		result.Unscored = true
 		return
@@ -63,15 +63,16 @@ func (s *Scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 // README.md explains them; all other scores are compared.
 func (s *Scheduler) leftOut(pod *v1.Pod) map[string]string {
 	left := map[string]string{}
-	if len(pod.Spec.TopologySpreadConstraints) == 0 && !s.selectsPeers(pod) {
+	if len(pod.Spec.TopologySpreadConstraints) == 0 && !s.listed[schedulerOf(pod)] &&
+		!s.selectsPeers(pod) {
 		left["PodTopologySpread"] = "the selector is not the controller's alone"
 	}
 	return left
 }
 
 // selectsPeers reports whether the default spreading selects exactly the pods of the pod's
-// controller. Its selector comes from services and the controller. ebb reads no Services, and
-// counts the controller's pods.
+// controller. Its selector comes from services and the controller. For the scheduler's own default
+// constraints, ebb counts the controller's pods; for those of a profile it deduces the selector.
 func (s *Scheduler) selectsPeers(pod *v1.Pod) bool {
 	core, apps := s.informers.factory.Core().V1(), s.informers.factory.Apps().V1()
 	selector := helper.DefaultSelector(pod, core.Services().Lister(),

@@ -42,6 +42,7 @@ var kindsRead = []schema.GroupKind{
 	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"},
 	{Group: "resource.k8s.io", Kind: "ResourceSlice"},
 	{Group: "", Kind: "PodTemplate"},
+	{Group: "", Kind: "Service"},
 }
 
 // versionsRead returns these kinds in every version of the API, in a fixed order.

@@ -66,6 +66,7 @@ class Options(TypedDict, total=False):
     kubernetes_version: Literal["auto", "1.36", "1.37"] | None
     vpa: Literal["follow", "ignore"] | None
     unhealthy_pods: Literal["keep", "evict"] | None
+    scheduler_config_file: Text | None  # A KubeSchedulerConfiguration.
     # The planner.
     candidate_order: Literal["autoscaler", "fewest-pods", "input", "least-utilized"] | None
     startup_taint: Sequence[str] | None
@@ -84,6 +85,7 @@ class Options(TypedDict, total=False):
     min_replica_count: int | None
     blocking_system_pod_distruption_timeout: Duration | None
     gangs: Literal["keep", "ignore"] | None
+    rules: Literal["auto", "autoscaler", "karpenter"] | None
     max_node_startup_time: Duration | None
 
 
@@ -239,6 +241,7 @@ _KINDS: dict[str, Callable[[str, object], Any]] = {
     "percent": _number,
     "word": _text,
     "text": _text,
+    "file": lambda name, value: text_of(name, value)[0],
     "list": _names,
 }
 

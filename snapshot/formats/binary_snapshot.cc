@@ -45,7 +45,7 @@ constexpr Text kLacksDevices =
     "spec: the snapshot file was made by an older ebb, which kept no devices";
 constexpr uint32_t kChunkVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;    // Has no checksums.
-constexpr uint32_t kFewerFieldsVersion = 3;  // From here on, columns; with fewer fields.
+constexpr uint32_t kFewerFieldsVersion = 3;  // From here on columns, before 5 with fewer fields.
 // A longer chunk means a damaged file.  Without the limit its length would be allocated before
 // the checksum is verified.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
@@ -167,6 +167,12 @@ class Encoder {
     if (from.completions.has_value()) to.set_completions(*from.completions);
     to.set_status_replicas(from.status_replicas);
     to.set_succeeded(from.succeeded);
+    if (!from.selector.nil) Put(from.selector, *to.mutable_selector());
+  }
+
+  void Put(const objects::Service& from, wire::Service& to) {
+    Put(from.meta, *to.mutable_meta());
+    Put(from.selector, *to.mutable_selector());
   }
 
   void Put(const objects::Namespace& from, wire::Namespace& to) {
@@ -273,6 +279,29 @@ class Encoder {
     Put(from.meta, *to.mutable_meta());
     to.set_node_name(Id(from.node_name));
     to.set_provider_id(Id(from.provider_id));
+    for (const auto& [type, status, since] : from.conditions) {
+      auto& each = *to.add_conditions();
+      each.set_type(Id(type));
+      each.set_status(Id(status));
+      each.set_since(since);
+    }
+    if (from.last_pod_event) to.set_last_pod_event(*from.last_pod_event);
+  }
+
+  void Put(const objects::NodePool& from, wire::NodePool& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_is_static(from.is_static);
+    to.set_policy(Id(from.policy));
+    to.set_consolidate_after(Id(from.consolidate_after));
+    to.set_has_budgets(from.has_budgets);
+    for (const objects::NodePool::Budget& budget : from.budgets) {
+      auto& each = *to.add_budgets();
+      each.set_has_reasons(budget.has_reasons);
+      Put(budget.reasons, *each.mutable_reasons());
+      each.set_nodes(Id(budget.nodes));
+      if (budget.schedule) each.set_schedule(Id(*budget.schedule));
+      if (budget.duration) each.set_duration(Id(*budget.duration));
+    }
   }
 
   void Put(const objects::PodGroup& from, wire::PodGroup& to) {
@@ -360,6 +389,7 @@ class Encoder {
       void operator()(const objects::ResourceSlice& o) { put.Put(o, *to.mutable_resource_slice()); }
       void operator()(const objects::Machine& o) { put.Put(o, *to.mutable_machine()); }
       void operator()(const objects::NodeClaim& o) { put.Put(o, *to.mutable_node_claim()); }
+      void operator()(const objects::NodePool& o) { put.Put(o, *to.mutable_node_pool()); }
       void operator()(const objects::PodGroup& o) { put.Put(o, *to.mutable_pod_group()); }
       void operator()(const objects::PodTemplate& o) { put.Put(o, *to.mutable_pod_template()); }
       void operator()(const objects::EvictionRequest& o) {
@@ -371,6 +401,7 @@ class Encoder {
       void operator()(const objects::VerticalPodAutoscaler& o) {
         put.Put(o, *to.mutable_vertical_pod_autoscaler());
       }
+      void operator()(const objects::Service& o) { put.Put(o, *to.mutable_service()); }
     };
     std::visit(Choose{*this, to}, from);
   }
@@ -770,6 +801,26 @@ class Decoder {
     Get(from.meta(), to.meta);
     to.node_name = At(from.node_name());
     to.provider_id = At(from.provider_id());
+    for (const auto& each : from.conditions()) {
+      to.conditions.push_back({At(each.type()), At(each.status()), each.since()});
+    }
+    if (from.has_last_pod_event()) to.last_pod_event = from.last_pod_event();
+  }
+
+  void Get(const wire::NodePool& from, objects::NodePool& to) {
+    Get(from.meta(), to.meta);
+    to.is_static = from.is_static();
+    to.policy = At(from.policy());
+    to.consolidate_after = At(from.consolidate_after());
+    to.has_budgets = from.has_budgets();
+    for (const auto& each : from.budgets()) {
+      objects::NodePool::Budget& budget = to.budgets.emplace_back();
+      budget.has_reasons = each.has_reasons();
+      Get(each.reasons(), budget.reasons);
+      budget.nodes = At(each.nodes());
+      if (each.has_schedule()) budget.schedule = At(each.schedule());
+      if (each.has_duration()) budget.duration = At(each.duration());
+    }
   }
 
   void Get(const wire::PodGroup& from, objects::PodGroup& to) {
@@ -842,6 +893,12 @@ class Decoder {
     if (from.has_completions()) to.completions = from.completions();
     to.status_replicas = from.status_replicas();
     to.succeeded = from.succeeded();
+    if (from.has_selector()) Get(from.selector(), to.selector);
+  }
+
+  void Get(const wire::Service& from, objects::Service& to) {
+    Get(from.meta(), to.meta);
+    Get(from.selector(), to.selector);
   }
 
   void Get(const wire::Namespace& from, objects::Namespace& to) { Get(from.meta(), to.meta); }
@@ -1123,6 +1180,9 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
     case wire::Object::kNodeClaim:
       visit(std::type_identity<objects::NodeClaim>(), object.node_claim());
       return true;
+    case wire::Object::kNodePool:
+      visit(std::type_identity<objects::NodePool>(), object.node_pool());
+      return true;
     case wire::Object::kPodGroup:
       visit(std::type_identity<objects::PodGroup>(), object.pod_group());
       return true;
@@ -1134,6 +1194,9 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
       return true;
     case wire::Object::kVerticalPodAutoscaler:
       visit(std::type_identity<objects::VerticalPodAutoscaler>(), object.vertical_pod_autoscaler());
+      return true;
+    case wire::Object::kService:
+      visit(std::type_identity<objects::Service>(), object.service());
       return true;
     case wire::Object::kEvictionRequest:
       visit(std::type_identity<objects::EvictionRequest>(), object.eviction_request());

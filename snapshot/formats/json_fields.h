@@ -144,6 +144,9 @@ class JsonFields : public FieldProblem {
     }
   }
 
+  // The whole object, as it was passed to Open().
+  [[nodiscard]] Text Whole() const { return {begin_, size_}; }
+
   bool IsString(const Value& value) const { return First(value.token_) == '"'; }
   bool String(Value& value, Text& text) {
     if (First(value.token_) != '"') return WrongType(value, "a string");

@@ -333,6 +333,9 @@ class ObjectFields {
   bool ReadClusterApiMachine() { return ReadMachine("cluster.x-k8s.io"); }
   bool ReadOpenShiftMachine() { return ReadMachine("machine.openshift.io"); }
   bool ReadNodeClaim();
+  bool ReadNodePool();
+  bool Disruption(Value& value, objects::NodePool& pool);
+  bool DisruptionBudget(Value& value, objects::NodePool::Budget& budget);
 
   // --- Groups of pods, and the room that pods will need
   bool ReadPodGroup(Text group);
@@ -344,6 +347,7 @@ class ObjectFields {
   bool ReadEvictionRequest();
   bool EvictionRequestSpec(Value& value, objects::EvictionRequest& request);
   bool ReadVerticalPodAutoscaler();
+  bool ReadService();
   bool DisruptionMode(Value& value, Text& mode);
   bool ContainerPolicy(Value& value, objects::VerticalPodAutoscaler::Policy& policy);
   bool Recommendations(Value& value, objects::VerticalPodAutoscaler& vpa);
@@ -520,6 +524,7 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
     {"cluster.x-k8s.io", "Machine", true, Type::kStorage, &ObjectFields::ReadClusterApiMachine},
     {"machine.openshift.io", "Machine", true, Type::kStorage, &ObjectFields::ReadOpenShiftMachine},
     {"karpenter.sh", "NodeClaim", false, Type::kStorage, &ObjectFields::ReadNodeClaim},
+    {"karpenter.sh", "NodePool", false, Type::kStorage, &ObjectFields::ReadNodePool},
     {"scheduling.k8s.io", "PodGroup", true, Type::kStorage, &ObjectFields::ReadKubernetesPodGroup},
     {"scheduling.x-k8s.io", "PodGroup", true, Type::kStorage, &ObjectFields::ReadPluginsPodGroup},
     {"scheduling.volcano.sh", "PodGroup", true, Type::kStorage, &ObjectFields::ReadVolcanoPodGroup},
@@ -528,6 +533,7 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
      &ObjectFields::ReadCapacityBuffer},
     {"autoscaling.k8s.io", "VerticalPodAutoscaler", true, Type::kStorage,
      &ObjectFields::ReadVerticalPodAutoscaler},
+    {"", "Service", true, Type::kStorage, &ObjectFields::ReadService},
     {"lifecycle.k8s.io", "EvictionRequest", true, Type::kStorage,
      &ObjectFields::ReadEvictionRequest},
 };
@@ -680,6 +686,7 @@ template <typename Fields>
 void ObjectFields<Fields>::AddIgnored(Text api_version, Text kind) {
   if (FindUnevaluatedKind(api_version, kind) == nullptr) return batch_->AddIgnored(kind);
   ObjectSink::Unevaluated object{api_version, kind, {}, {}};
+  if (kind == "KubeSchedulerConfiguration") object.text = fields_.Whole();
   fields_.Members([&](Key key, Value& value) {
     if (key != "metadata") return true;
     return fields_.Members(value, [&](Key member, Value& text) {
@@ -1588,6 +1595,7 @@ template <objects::ControllerKind kKind>
 bool ObjectFields<Fields>::ReadController() {
   static constexpr ReplicaFields kFields = ReplicaFieldsOf(kKind);
   constexpr bool kIsJob = kKind == objects::ControllerKind::kJob;
+  static constexpr bool kHasSelector = !kIsJob && kKind != objects::ControllerKind::kDaemonSet;
   controller_ = &batch_->controllers.Next();
   *controller_ = {};
   controller_->kind = kKind;
@@ -1601,7 +1609,12 @@ bool ObjectFields<Fields>::ReadController() {
         if (kIsJob && part == "completions") {
           return fields_.Int32(member, controller_->completions.emplace(), 0);
         }
-        return true;
+        if (!kHasSelector || part != "selector") return true;
+        if (kKind != objects::ControllerKind::kReplicationController) {
+          return Selector(member, {}, controller_->selector);
+        }
+        controller_->selector.nil = false;
+        return StringMap(member, controller_->selector.match_labels);
       });
     }
     if (key == "status") {
@@ -2184,8 +2197,56 @@ bool ObjectFields<Fields>::ReadNodeClaim() {
     if (key != "status") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
       if (part == "nodeName") return fields_.String(member, claim.node_name);
-      return part != "providerID" || fields_.String(member, claim.provider_id);
+      if (part == "providerID") return fields_.String(member, claim.provider_id);
+      if (part == "lastPodEventTime") return fields_.Time(member, claim.last_pod_event.emplace());
+      if (part != "conditions") return true;
+      return fields_.Elements(member, [&](Value& each) {
+        auto& [type, status, since] = claim.conditions.emplace_back();
+        return fields_.Members(each, [&](Key field, Value& text) {
+          if (field == "type") return fields_.String(text, type);
+          if (field == "status") return fields_.String(text, status);
+          return field != "lastTransitionTime" || fields_.Time(text, since);
+        });
+      });
     });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadNodePool() {
+  auto& pool = Renewed<objects::NodePool>();
+  return EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, pool.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "disruption") return Disruption(member, pool);
+      pool.is_static |= part == "replicas";
+      return true;
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::Disruption(Value& value, objects::NodePool& pool) {
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "consolidationPolicy") return fields_.String(member, pool.policy);
+    if (key == "consolidateAfter") return fields_.String(member, pool.consolidate_after);
+    if (key != "budgets") return true;
+    pool.has_budgets = true;
+    return fields_.Elements(
+        member, [&](Value& each) { return DisruptionBudget(each, pool.budgets.emplace_back()); });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::DisruptionBudget(Value& value, objects::NodePool::Budget& budget) {
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "nodes") return fields_.String(member, budget.nodes);
+    if (key == "schedule") return fields_.String(member, budget.schedule.emplace());
+    if (key == "duration") return fields_.String(member, budget.duration.emplace());
+    if (key != "reasons") return true;
+    budget.has_reasons = true;
+    return Strings(member, budget.reasons);
   });
 }
 
@@ -2353,6 +2414,18 @@ bool ObjectFields<Fields>::ReadVerticalPodAutoscaler() {
         return fields_.Elements(
             list, [&](Value& each) { return ContainerPolicy(each, vpa.policies.emplace_back()); });
       });
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadService() {
+  auto& service = Renewed<objects::Service>();
+  return EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, service.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      return part != "selector" || StringMap(member, service.selector);
     });
   });
 }

@@ -187,7 +187,7 @@ class ProtoFields : public FieldProblem {
   }
   bool Quantity(Value& value, Text& text) {
     if (!value.Is(ProtoField::Type::kQuantity)) return WrongType();
-    return QuantityText(TextOf(value), text);
+    return QuantityText(TextOf(value), text) && (IsText(text) || NotText());
   }
 
   // Seconds since the Unix epoch.

@@ -543,6 +543,22 @@ struct Scrubber::Impl {
     attribute.value =
         IsUuidText(attribute.value) ? Name(attribute.value) : Keep("devices", attribute.value);
   }
+  void DoStruct(objects::NodeClaim::Condition& condition) {
+    condition.type = Keep("conditions", condition.type);
+    condition.status = Keep("conditions", condition.status);
+  }
+  // What Karpenter's rules read are words, numbers and times.
+  void DoStruct(objects::NodePool& pool) {
+    Do("meta", pool.meta);
+    pool.policy = Keep("rules", pool.policy);
+    pool.consolidate_after = Keep("rules", pool.consolidate_after);
+    for (objects::NodePool::Budget& budget : pool.budgets) {
+      for (Text& reason : budget.reasons) reason = Keep("rules", reason);
+      budget.nodes = Keep("rules", budget.nodes);
+      if (budget.schedule) *budget.schedule = Keep("rules", *budget.schedule);
+      if (budget.duration) *budget.duration = Keep("rules", *budget.duration);
+    }
+  }
   void DoStruct(objects::DeviceQuantity& quantity) {
     quantity.name = Keep("devices", quantity.name);
     quantity.value = Keep("devices", quantity.value);

@@ -673,6 +673,34 @@ Json ToJson(const objects::NodeClaim& claim) {
   json["status"] = Json::object();
   Put(json["status"], "nodeName", claim.node_name);
   Put(json["status"], "providerID", claim.provider_id);
+  for (const auto& [type, status, since] : claim.conditions) {
+    Json condition = {{"type", type}, {"status", status}};
+    if (since != 0) condition["lastTransitionTime"] = FormatRfc3339(since);
+    json["status"]["conditions"].push_back(std::move(condition));
+  }
+  if (claim.last_pod_event) {
+    json["status"]["lastPodEventTime"] = FormatRfc3339(*claim.last_pod_event);
+  }
+  return json;
+}
+
+Json ToJson(const objects::NodePool& pool) {
+  Json json = Object("karpenter.sh/v1", "NodePool", pool.meta);
+  Json& spec = json["spec"] = Json::object();
+  // How many nodes a static NodePool has, no decision reads.
+  if (pool.is_static) spec["replicas"] = 1;
+  Json& disruption = spec["disruption"] = Json::object();
+  Put(disruption, "consolidationPolicy", pool.policy);
+  Put(disruption, "consolidateAfter", pool.consolidate_after);
+  if (pool.has_budgets) disruption["budgets"] = Json::array();
+  for (const objects::NodePool::Budget& budget : pool.budgets) {
+    Json each = Json::object();
+    Put(each, "nodes", budget.nodes);
+    if (budget.schedule) each["schedule"] = *budget.schedule;
+    if (budget.duration) each["duration"] = *budget.duration;
+    if (budget.has_reasons) each["reasons"] = Texts(budget.reasons);
+    disruption["budgets"].push_back(std::move(each));
+  }
   return json;
 }
 
@@ -746,6 +774,13 @@ Json ToJson(const objects::VerticalPodAutoscaler& vpa) {
     Put(each, "target", Resources(target));
     recommendation["containerRecommendations"].push_back(std::move(each));
   }
+  return json;
+}
+
+Json ToJson(const objects::Service& service) {
+  Json json = Object("v1", "Service", service.meta);
+  json["spec"] = Json::object();
+  Put(json["spec"], "selector", Map(service.selector));
   return json;
 }
 
@@ -837,6 +872,12 @@ absl::Status ObjectWriter::OnController(const objects::Controller& controller) {
     json["spec"] = Json::object();
     Put(json["spec"], names.wanted, controller.spec_replicas);
     Put(json["spec"], "completions", controller.completions);
+    if (controller.kind == objects::ControllerKind::kReplicationController) {
+      if (!controller.selector.nil)
+        json["spec"]["selector"] = Map(controller.selector.match_labels);
+    } else {
+      PutSelector(json["spec"], "selector", controller.selector);
+    }
     json["status"][names.present] = controller.status_replicas;
     if (controller.succeeded != 0) json["status"]["succeeded"] = controller.succeeded;
   }
@@ -860,8 +901,9 @@ absl::Status ObjectWriter::OnList(std::string_view kind, uint64_t items) {
                                     {"items", Json::array()}}));
 }
 
-// Writes only the object's names; ebb knows nothing else of it.
+// Writes only the object's names, unless the object is at hand.
 absl::Status ObjectWriter::OnUnevaluated(const Unevaluated& object) {
+  if (!object.text.empty()) return Write(ToText(format_, Json::parse(object.text)));
   Json json = {{"apiVersion", object.api_version}, {"kind", object.kind}};
   Put(json["metadata"], "name", object.name);
   Put(json["metadata"], "namespace", object.namespace_name);

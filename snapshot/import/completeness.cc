@@ -531,6 +531,8 @@ void InputCensus::NoteStorage(const objects::StorageObject& object) {
     ++capacities_;
   } else if (std::holds_alternative<objects::NodeClaim>(object)) {
     ++node_claims_;
+  } else if (std::holds_alternative<objects::NodePool>(object)) {
+    ++node_pools_;
   } else if (const auto* machine = std::get_if<objects::Machine>(&object)) {
     if (machine->group == "machine.openshift.io") ++openshift_machines_;
   }
@@ -1051,10 +1053,10 @@ class InputCensus::LackFinder {
     const std::string nodes =
         absl::StrCat(Count(karpenters, "node is", "nodes are"), " Karpenter's (", Printable(first),
                      AndMore(karpenters), ")");
-    bool has_pools = IsKnownToBeEmpty("NodePool");
+    bool has_pools = census_.node_pools_ > 0 || IsKnownToBeEmpty("NodePool");
     census_.unevaluated_
         .ForEach([&](const ObjectSink::Unevaluated& object) {
-          has_pools |= object.kind == "NodePool" || object.kind == "Provisioner";
+          has_pools |= object.kind == "Provisioner";
           return absl::OkStatus();
         })
         .IgnoreError();

@@ -283,6 +283,7 @@ class InputCensus : public ObjectSink {
   uint64_t attachments_ = 0;
   uint64_t capacities_ = 0;
   uint64_t node_claims_ = 0;  // Of Karpenter.
+  uint64_t node_pools_ = 0;   // Of Karpenter.
   uint64_t openshift_machines_ = 0;
   // Nodes that a Machine of OpenShift created.
   uint64_t nodes_of_machines_ = 0;

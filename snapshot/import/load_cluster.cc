@@ -7,6 +7,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "snapshot/formats/read_scheduler_config.h"
 #include "snapshot/import/unevaluated_warnings.h"
 
 namespace ebb {
@@ -229,6 +230,29 @@ absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object
   return builder_.AddStorageObject(object);
 }
 
+absl::Status LoadOptions::ReadScheduler(std::string_view text) {
+  if (text.empty()) {
+    scheduler = nullptr;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(text);
+  if (!config.ok()) return config.status();
+  scheduler = *std::move(config);
+  return absl::OkStatus();
+}
+
+// A KubeSchedulerConfiguration is the scheduler's file.
+absl::Status ClusterLoader::OnUnevaluated(const Unevaluated& object) {
+  if (object.text.empty() || options_.scheduler != nullptr) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(object.text);
+  if (!config.ok()) return config.status();
+  // Writers of other forms keep only the object's name.
+  if ((*config)->SaysNothing()) return absl::OkStatus();
+  (*config)->of_input = true;
+  options_.scheduler = *std::move(config);
+  return absl::OkStatus();
+}
+
 // Adds namespaces without an object, with the one label that the API server gives each namespace.
 absl::Status ClusterLoader::AddUnknownNamespaces() {
   for (const std::string& name : namespaces_of_pods_) {
@@ -250,6 +274,7 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   }
   builder_.SetVersion(options_.kubernetes_version);
   builder_.SetVpa(options_.vpa);
+  builder_.SetScheduler(options_.scheduler);
   builder_.SetUnhealthyPods(options_.unhealthy_pods);
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
   if (!snapshot.ok()) return snapshot.status();

@@ -66,6 +66,13 @@ struct LoadOptions {
   // SnapshotBuilder::SetVersion; nullopt: the version of the newest kubelet.
   std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
   VpaRule vpa = VpaRule::kFollow;
+  // The configuration of the scheduler, SnapshotBuilder::SetScheduler.  Null: the one in the input,
+  // or else the default one.
+  std::shared_ptr<const SchedulerConfig> scheduler = nullptr;
+
+  // Sets `scheduler` from a KubeSchedulerConfiguration; an empty text is none.
+  // Errors: as ParseSchedulerConfig (formats/read_scheduler_config.h).
+  absl::Status ReadScheduler(std::string_view text);
   UnhealthyPods unhealthy_pods = UnhealthyPods::kKeep;
 };
 
@@ -134,6 +141,7 @@ class ClusterLoader : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
+  absl::Status OnUnevaluated(const Unevaluated& object) override;
   [[nodiscard]] bool TakesPodColumns() const override { return true; }
   absl::Status OnTexts(const TextTable& texts) override;
   absl::Status OnPodPattern(const objects::Pod& first, uint64_t pods) override;

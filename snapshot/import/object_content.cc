@@ -42,9 +42,6 @@ const Field& Counted(const Struct& /*o*/, const Field* field) {
 inline Scheduling Counted(const Pod& o, const Scheduling* field) {
   return o.node_name.empty() ? *field : Scheduling();
 }
-inline Text Counted(const Pod& o, const Text* field) {
-  return o.node_name.empty() || field != &o.scheduler_name ? *field : Text();
-}
 
 // All fields in one call of combine: one call each takes half as long again (g++).
 template <typename H, HasFields Struct>

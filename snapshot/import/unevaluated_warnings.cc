@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -32,7 +33,8 @@ struct Found {
 
 // "2 NodePools are not evaluated (default and 1 more): ...".  If several kinds share a code, the
 // reason is that of the kind found first.
-void WarnOfKinds(const UnevaluatedObjects& objects, std::vector<InputWarning>& warnings) {
+void WarnOfKinds(const UnevaluatedObjects& objects, const SchedulerConfig* scheduler,
+                 std::vector<InputWarning>& warnings) {
   struct OfCode {
     const UnevaluatedKind* row;
     std::map<std::string, Found> by_kind;
@@ -42,6 +44,10 @@ void WarnOfKinds(const UnevaluatedObjects& objects, std::vector<InputWarning>& w
       .ForEach([&](const ObjectSink::Unevaluated& object) {
         const UnevaluatedKind* const row = FindUnevaluatedKind(object.api_version, object.kind);
         if (row == nullptr) return absl::OkStatus();
+        if (scheduler != nullptr && scheduler->of_input &&
+            object.kind == "KubeSchedulerConfiguration") {
+          return absl::OkStatus();
+        }
         OfCode& of =
             by_code.try_emplace(row->code, OfCode{.row = row, .by_kind = {}}).first->second;
         of.by_kind[std::string(object.kind)].Add(
@@ -66,6 +72,33 @@ void WarnOfKinds(const UnevaluatedObjects& objects, std::vector<InputWarning>& w
                                      " not evaluated: ", Absl(found->second.row->why)),
                         ""});
     by_code.erase(found);
+  }
+}
+
+// Says that the scheduler's configuration is one of the input, and what of it is not evaluated.
+void WarnOfScheduler(const Catalog& catalog, std::vector<InputWarning>& warnings) {
+  const SchedulerConfig* const config = catalog.scheduler();
+  if (config == nullptr) return;
+  if (config->of_input) {
+    warnings.push_back({"SchedulerConfigurationInInput",
+                        "the input has a KubeSchedulerConfiguration; it is read as the file of "
+                        "--scheduler-config-file",
+                        ""});
+  }
+  for (const SchedulerProfile& profile : config->profiles) {
+    if (!profile.not_understood.empty()) {
+      warnings.push_back({"SchedulerProfileNotEvaluated",
+                          absl::StrCat("pods of the scheduler ", Printable(profile.name),
+                                       " keep their nodes: ", Printable(profile.not_understood)),
+                          ""});
+    }
+    if (profile.not_scored.empty()) continue;
+    warnings.push_back(
+        {"SchedulerScoresNotEvaluated",
+         absl::StrCat("a simulated scheduler may prefer other nodes than the scheduler ",
+                      Printable(profile.name), ", as ebb does not evaluate ",
+                      Printable(absl::StrJoin(profile.not_scored, ", "))),
+         ""});
   }
 }
 
@@ -205,7 +238,8 @@ void WarnOfBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& wa
 
 void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot& cluster,
                        std::vector<InputWarning>& warnings) {
-  WarnOfKinds(objects, warnings);
+  WarnOfKinds(objects, cluster.catalog().scheduler(), warnings);
+  WarnOfScheduler(cluster.catalog(), warnings);
   WarnOfPodGroups(cluster, warnings);
   WarnOfBuffers(cluster, warnings);
   WarnOfControllers(cluster, warnings);

@@ -265,13 +265,44 @@ PdbId LiveSnapshot::FindBudget(const objects::PodDisruptionBudget& pdb) const {
 
 // --- Controllers and namespaces -------------------------------------------------------------
 
+bool LiveSnapshot::SpreadDependsOn(const objects::Controller& controller) const {
+  if (catalog_->scheduler() == nullptr) return false;
+  const std::optional<TextId> namespace_name = symbols_->Find(controller.meta.namespace_name);
+  const std::optional<TextId> name = symbols_->Find(controller.meta.name);
+  return std::ranges::any_of(catalog_->shapes_, [&](const PodShape& shape) {
+    return shape.namespace_name == namespace_name && shape.has_controller &&
+           shape.controller.name == name && ebb::SpreadDependsOn(*catalog_, shape);
+  });
+}
+
+bool LiveSnapshot::SpreadDependsOn(const objects::Service& service) const {
+  if (catalog_->scheduler() == nullptr) return false;
+  const std::optional<TextId> namespace_name = symbols_->Find(service.meta.namespace_name);
+  const LabelSet selector = InternLabels(service.selector, *symbols_);
+  // Without any Service, the pods of all namespaces may lack theirs.
+  const bool some = !catalog_->storage().services().empty();
+  return std::ranges::any_of(catalog_->shapes_, [&](const PodShape& shape) {
+    return ebb::SpreadDependsOn(*catalog_, shape) &&
+           (!some ||
+            (shape.namespace_name == namespace_name && SelectsLabels(selector, shape.labels)));
+  });
+}
+
 void LiveSnapshot::PutInPlace(const objects::Controller& controller) {
+  const ControllerStatus* const held =
+      catalog_->FindController(controller.kind, symbols_->Intern(controller.meta.namespace_name),
+                               symbols_->Intern(controller.meta.name));
+  if ((held == nullptr || held->selector != SnapshotBuilder::SelectorOf(controller, *symbols_)) &&
+      SpreadDependsOn(controller)) {
+    return BecomeStale(RebuildCause::kStorage);
+  }
   const absl::Status added = builder_->AddController(controller);
   EBB_CHECK(added.ok());
   Changed();
 }
 
 void LiveSnapshot::DeleteInPlace(const objects::Controller& controller) {
+  if (SpreadDependsOn(controller)) return BecomeStale(RebuildCause::kStorage);
   catalog_->controllers_.erase({controller.kind, symbols_->Intern(controller.meta.namespace_name),
                                 symbols_->Intern(controller.meta.name)});
   Changed();
@@ -331,6 +362,13 @@ void LiveSnapshot::PutInPlace(const objects::StorageObject& object, std::string_
   if (storage_is_old_) return;
   std::optional<UnpackedObject> unpacked;
   if (!old.empty()) unpacked.emplace(old);
+  if (const auto* const service = std::get_if<objects::Service>(&object)) {
+    const objects::Service* const before =
+        unpacked ? &std::get<objects::Service>(StorageObjectOf(*unpacked)) : nullptr;
+    if (SpreadDependsOn(*service) || (before != nullptr && SpreadDependsOn(*before))) {
+      return BecomeStale(RebuildCause::kStorage);
+    }
+  }
   catalog_->storage_->Replace(unpacked ? &StorageObjectOf(*unpacked) : nullptr, object, *symbols_);
   Changed();
 }
@@ -339,6 +377,11 @@ void LiveSnapshot::DeleteInPlace(const objects::StorageObject& object, std::stri
   if (Storage::EffectOf(object) != Storage::Effect::kInPlace) return PutInPlace(object, "");
   if (storage_is_old_) return;
   const UnpackedObject unpacked(old);
+  const auto* const service = std::get_if<objects::Service>(&StorageObjectOf(unpacked));
+  // Without the last one, Services may be missing.
+  if (service != nullptr && catalog_->scheduler() != nullptr) {
+    return BecomeStale(RebuildCause::kStorage);
+  }
   catalog_->storage_->Remove(StorageObjectOf(unpacked), *symbols_);
   Changed();
 }

@@ -334,10 +334,8 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   HeldPod& held = pods_[place];
   held.version = version;
   const PodWait wait = WaitOf(pod, options_.bypassed_schedulers);
-  const std::string_view scheduler =
-      pod.node_name.empty() ? std::string_view(pod.scheduler_name) : "";
   if (!is_new && held.shape == shape && held.listing == listing && held.named == named &&
-      held.scheduling == pod.scheduling && held.wait == wait && SchedulerOf(place) == scheduler &&
+      held.scheduling == pod.scheduling && held.wait == wait &&
       (listing != PodListing::kExpendable || expendable_.at(place) == expendable)) {
     ++counts_.unchanged;
     ReleaseName(named);
@@ -360,11 +358,6 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.has_uid = !pod.meta.uid.empty();
   held.scheduling = pod.scheduling;
   held.wait = wait;
-  if (scheduler.empty()) {
-    schedulers_.erase(place);
-  } else {
-    schedulers_.insert_or_assign(place, std::string(scheduler));
-  }
   if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
   Enter(place);
   RestorePlace(held.id, before);
@@ -456,7 +449,6 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod, uint64_t version) {
   Leave(place);
   ReleaseName(pods_[place].named);
   pods_[place] = HeldPod();
-  schedulers_.erase(place);
   free_pods_.push_back(place);
   ++counts_.deleted;
 }
@@ -472,9 +464,7 @@ PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
   const PodShapeId id = builder_->shapes_->Intern(*catalog_, pod, builder_->requests_, node_os);
   builder_->shapes_->RememberAlike(id);
   if (Index(id) < shapes_.size()) return id;
-  objects::Pod like = pod;
-  like.scheduler_name = {};  // schedulers_ has it for each pod.
-  shapes_.push_back({.packed = PackObject(&like), .pods = 0});
+  shapes_.push_back({.packed = PackObject(&pod), .pods = 0});
   ++dead_shapes_;
   if (stale_) return id;
   const TableId first_new{static_cast<uint32_t>(catalog_->tables().size())};
@@ -779,6 +769,7 @@ bool LiveSnapshot::BuildAgain() {
   if (options_.unknown_namespaces == kKeepPods) builder->KeepWhereNamespacesAreUnknown();
   builder->SetVersion(options_.kubernetes_version);
   builder->SetVpa(options_.vpa);
+  builder->SetScheduler(options_.scheduler);
   builder->SetUnhealthyPods(options_.unhealthy_pods);
   BuilderSink sink(*builder);
   const absl::Status given = GiveObjects(sink);
@@ -984,12 +975,6 @@ void LiveSnapshot::NamePod(const HeldPod& held, objects::Pod& like) const {
   like.node_name = named.is_nominated ? "" : wanted_node;
   like.nominated_node_name = named.is_nominated ? wanted_node : "";
   like.scheduling = held.scheduling;
-  like.scheduler_name = SchedulerOf(static_cast<uint32_t>(&held - pods_.data()));
-}
-
-std::string_view LiveSnapshot::SchedulerOf(uint32_t place) const {
-  const auto it = schedulers_.find(place);
-  return it == schedulers_.end() ? std::string_view() : it->second;
 }
 
 absl::Status LiveSnapshot::Export(ObjectSink& sink) {

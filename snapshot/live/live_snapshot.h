@@ -102,7 +102,8 @@ enum class RebuildCause : uint8_t {
   kNamespace,  // A namespace with pods changed so that some term selects it, or no longer
                // does; or it was deleted while it had pods.
   kStorage,  // A class, claim or slice of devices changed, or a pod that uses them; or a PodGroup,
-             // CapacityBuffer, PodTemplate or VerticalPodAutoscaler.
+             // CapacityBuffer, PodTemplate or VerticalPodAutoscaler; or a Service or controller by
+             // which pods are spread by default.
   kAmounts,  // Amounts or resources exceed what can be added up pod by pod.
   kDeadShapes,  // Most shapes have no pods any more.
   kGoneNodes,   // Most ids of nodes belong to removed nodes.
@@ -213,6 +214,8 @@ class LiveSnapshot {
     // See SnapshotBuilder::SetVersion.
     std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
     VpaRule vpa = VpaRule::kFollow;
+    // See SnapshotBuilder::SetScheduler.
+    std::shared_ptr<const SchedulerConfig> scheduler = nullptr;
     UnhealthyPods unhealthy_pods = UnhealthyPods::kKeep;
     // Must outlive the LiveSnapshot.  May be null.
     RebuildObserver* rebuild_observer = nullptr;
@@ -393,7 +396,9 @@ class LiveSnapshot {
   absl::Status GiveObjects(ObjectSink& sink) const;
   // Copies what is held of the pod itself into `like`, another pod of the same shape.
   void NamePod(const HeldPod& held, objects::Pod& like) const;
-  [[nodiscard]] std::string_view SchedulerOf(uint32_t place) const;
+  // Whether default spread constraints of a pod depend on these objects.
+  [[nodiscard]] bool SpreadDependsOn(const objects::Controller& controller) const;
+  [[nodiscard]] bool SpreadDependsOn(const objects::Service& service) const;
   void NameUnknownNamespaces(SnapshotBuilder& builder) const;
 
   Options options_;
@@ -410,10 +415,7 @@ class LiveSnapshot {
   uint64_t pods_with_condition_ = 0;  // Pods with a shape and the condition PodScheduled.
   std::array<size_t, 3> left_out_{};  // By PodListing.
   absl::flat_hash_map<uint32_t, std::string> expendable_;  // Packed pods, by place in pods_.
-  // The scheduler's name of pods on no node, by place in pods_; shapes do not distinguish
-  // schedulers.  No entry for a pod that names no scheduler.
-  absl::flat_hash_map<uint32_t, std::string> schedulers_;
-  PodsByName pods_by_name_;  // Values are places in pods_.
+  PodsByName pods_by_name_;                                // Values are places in pods_.
 
   // The current catalog and snapshot.  While they are stale, pods are still removed from them, and
   // new shapes are interned.

@@ -101,6 +101,8 @@ class ObjectSink {
     std::string_view kind;
     std::string_view namespace_name;
     std::string_view name;
+    // The whole object as JSON; only for a KubeSchedulerConfiguration.
+    std::string_view text = {};
   };
   virtual absl::Status OnUnevaluated(const Unevaluated& object) {
     (void)object;

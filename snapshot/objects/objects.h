@@ -295,6 +295,9 @@ struct Controller {
   int64_t status_replicas =
       0;  // RS, RC: status.replicas; StatefulSet: status.currentReplicas; Job: status.active.
   int64_t succeeded = 0;  // Job: status.succeeded.
+  // spec.selector of a ReplicaSet, StatefulSet or ReplicationController (which has matchLabels
+  // alone).
+  LabelSelector selector;
 };
 
 struct Namespace {

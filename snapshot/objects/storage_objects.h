@@ -226,9 +226,35 @@ struct Machine {
 
 // Karpenter's object for a machine.
 struct NodeClaim {
+  // One of status.conditions.
+  struct Condition {
+    Text type;
+    Text status;
+    int64_t since = 0;  // lastTransitionTime; 0: absent.
+  };
   ObjectMeta meta;
   Text node_name;    // status.nodeName.
   Text provider_id;  // status.providerID.
+  std::vector<Condition> conditions;
+  std::optional<int64_t> last_pod_event;  // status.lastPodEventTime.
+};
+
+// Karpenter's object for a group of nodes: the fields of spec.disruption as they are written, and
+// whether spec.replicas is set.
+struct NodePool {
+  struct Budget {
+    bool has_reasons = false;  // reasons is present; an empty list applies to no reason.
+    std::vector<Text> reasons;
+    Text nodes;                    // "10%", "3".
+    std::optional<Text> schedule;  // A cron expression, in UTC.
+    std::optional<Text> duration;
+  };
+  ObjectMeta meta;
+  bool is_static = false;    // spec.replicas is present.
+  Text policy;               // consolidationPolicy; "" means WhenEmptyOrUnderutilized.
+  Text consolidate_after;    // "30s", "Never"; "" means 0s.
+  bool has_budgets = false;  // budgets is present.  Absent: one budget of 10%.
+  std::vector<Budget> budgets;
 };
 
 // Objects that say which pods belong together, and what room pods will need.
@@ -284,6 +310,12 @@ struct VerticalPodAutoscaler {
   std::vector<Recommendation> recommendations;
 };
 
+// Pods that match a Service are spread together by the scheduler's default constraints.
+struct Service {
+  ObjectMeta meta;
+  KeyValues selector;  // spec.selector.
+};
+
 // An EvictionRequest of lifecycle.k8s.io: someone asks for the eviction of a pod, and the pod's
 // responders carry it out in their own time.
 struct EvictionRequest {
@@ -299,7 +331,7 @@ using StorageObject =
     std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver, CsiNode,
                  VolumeAttachment, CsiStorageCapacity, DeviceClass, ResourceClaim,
                  ResourceClaimTemplate, ResourceSlice, Machine, NodeClaim, PodGroup, PodTemplate,
-                 CapacityBuffer, VerticalPodAutoscaler, EvictionRequest>;
+                 CapacityBuffer, VerticalPodAutoscaler, NodePool, Service, EvictionRequest>;
 
 }  // namespace ebb::objects
 

@@ -23,7 +23,6 @@ constexpr std::string_view kSizesWhy =
 constexpr std::string_view kNoRoom = "no room is kept for the pods that they ask for";
 
 constexpr auto kKinds = std::to_array<UnevaluatedKind>({
-    {"karpenter.sh", "NodePool", kPools, kPoolsWhy},
     {"karpenter.sh", "Provisioner", kPools, kPoolsWhy},
     {"karpenter.sh", "NodeClaim", "NodeClaimsNotEvaluated",
      "Karpenter may be replacing or deleting their nodes"},
@@ -40,7 +39,8 @@ constexpr auto kKinds = std::to_array<UnevaluatedKind>({
     {"jobset.x-k8s.io", "JobSet", kGroups, kGroupsWhy},
     {"kubescheduler.config.k8s.io", "KubeSchedulerConfiguration",
      "SchedulerConfigurationNotEvaluated",
-     "its plugins, profiles and default constraints may forbid places that the plan uses"},
+     "pass it with --scheduler-config-file, since its profiles may forbid places that the plan "
+     "uses"},
     {"policy.kruise.io", "PodUnavailableBudget", kBudgets, kBudgetsWhy},
     {"*", "DisruptionBudget", kBudgets, kBudgetsWhy},
     {"lifecycle.k8s.io", "Eviction", kEvictors, kEvictorsWhy},

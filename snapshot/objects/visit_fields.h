@@ -82,7 +82,8 @@ EBB_FIELDS(Node, meta, unschedulable, provider_id, taints, allocatable, capacity
            declared_features, images, operating_system, architecture, kubelet_version);
 EBB_FIELDS(PodDisruptionBudget, meta, selector, disruptions_allowed, always_allows_unready,
            sync_failed, sync_message, desired_healthy, expected_pods, current_healthy);
-EBB_FIELDS(Controller, kind, meta, spec_replicas, completions, status_replicas, succeeded);
+EBB_FIELDS(Controller, kind, meta, spec_replicas, completions, status_replicas, succeeded,
+           selector);
 EBB_FIELDS(Namespace, meta);
 
 EBB_FIELDS(ClaimReference, namespace_name, name, uid);
@@ -116,7 +117,10 @@ EBB_FIELDS(ResourceClaimTemplate, meta);
 EBB_FIELDS(ResourceSlice, meta, driver, pool, node_name, generation, slice_count, node_selector,
            all_nodes, per_device_nodes, devices, shared_counters, not_understood);
 EBB_FIELDS(Machine, meta, group, node_name, provider_id);
-EBB_FIELDS(NodeClaim, meta, node_name, provider_id);
+EBB_FIELDS(NodeClaim::Condition, type, status, since);
+EBB_FIELDS(NodeClaim, meta, node_name, provider_id, conditions, last_pod_event);
+EBB_FIELDS(NodePool::Budget, has_reasons, reasons, nodes, schedule, duration);
+EBB_FIELDS(NodePool, meta, is_static, policy, consolidate_after, has_budgets, budgets);
 EBB_FIELDS(PodGroup, meta, group, min_count, whole);
 EBB_FIELDS(PodTemplate, meta, pod);
 EBB_FIELDS(CapacityBuffer, meta, strategy, template_name, replicas, ready);
@@ -126,6 +130,7 @@ EBB_FIELDS(VerticalPodAutoscaler::Policy, container, mode, min_allowed, max_allo
 EBB_FIELDS(VerticalPodAutoscaler::Recommendation, container, target);
 EBB_FIELDS(VerticalPodAutoscaler, meta, target_kind, target_name, update_mode, policies,
            has_recommendation, recommendations);
+EBB_FIELDS(Service, meta, selector);
 
 #undef EBB_FIELDS
 

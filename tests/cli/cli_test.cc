@@ -892,13 +892,12 @@ TEST_F(CliTest, TheCommandLineOfADeploymentCanBePasted) {
 }
 
 TEST_F(CliTest, FlagsThatWouldChangeThePlanAndAreNotHonouredAreNamed) {
-  const std::string err =
-      Plan({"--scheduler-config-file=s.yaml", "--node-group-auto-discovery=asg:tag=a",
-            "--scale-down-enabled=false", "--gpu-total=t4:1:8", "--v=1"})
-          .err;
+  const std::string err = Plan({"--feature-gates=A=true", "--node-group-auto-discovery=asg:tag=a",
+                                "--scale-down-enabled=false", "--gpu-total=t4:1:8", "--v=1"})
+                              .err;
   EXPECT_THAT(err, HasSubstr("ebb: ignored, as a plan does not depend on it: --v\n"));
   for (const char* flag :
-       {"--scheduler-config-file (", "--node-group-auto-discovery (groups come",
+       {"--feature-gates (", "--node-group-auto-discovery (groups come",
         "--scale-down-enabled (the autoscaler removes nothing", "--gpu-total (GPUs"}) {
     EXPECT_THAT(err, HasSubstr(flag));
   }
@@ -908,14 +907,20 @@ TEST_F(CliTest, FlagsThatWouldChangeThePlanAndAreNotHonouredAreNamed) {
   EXPECT_THAT(harmless, Not(HasSubstr("not honoured")));
 }
 
+TEST_F(CliTest, ASchedulersConfigurationThatCannotBeReadIsAnError) {
+  const auto missing = Plan({"--scheduler-config-file=no-such-file.yaml"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.err, HasSubstr("no-such-file.yaml"));
+}
+
 TEST_F(CliTest, FlagsThatAreNotHonouredAreWarningsInThePlanToo) {
-  const Json plan = Json::parse(Plan({"-o", "json", "--scheduler-config-file=s.yaml"}).out);
+  const Json plan = Json::parse(Plan({"-o", "json", "--feature-gates=A=true"}).out);
   const Json& warnings = plan["summary"]["warnings"];
   const auto found = std::ranges::find_if(
       warnings, [](const Json& warning) { return warning["code"] == "FlagsNotHonoured"; });
   ASSERT_NE(found, warnings.end()) << warnings;
-  EXPECT_THAT((*found)["message"].get<std::string>(), HasSubstr("--scheduler-config-file ("));
-  EXPECT_EQ(Plan({"--strict", "--scheduler-config-file=s.yaml"}).exit_code, 1);
+  EXPECT_THAT((*found)["message"].get<std::string>(), HasSubstr("--feature-gates ("));
+  EXPECT_EQ(Plan({"--strict", "--feature-gates=A=true"}).exit_code, 1);
 }
 
 TEST_F(CliTest, BadValuesAndTyposOfTheAutoscalersFlagsAreErrors) {

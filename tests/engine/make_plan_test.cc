@@ -2,6 +2,7 @@
 
 #include "engine/make_plan.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <set>
@@ -431,7 +432,17 @@ TEST(PlanTextTest, ReasonsAreSpelledAsTheAutoscalerDoesAndReadAgain) {
       {kNoNodeInfo, "NoNodeInfo"},
       {kBlockedByOnCompletionPod, "BlockedByOnCompletionPod"},
       {kNotStarted, "NotStarted"},
-      {kHeadroomReached, "HeadroomReached"}};
+      {kHeadroomReached, "HeadroomReached"},
+      {kNodeClaimNotFound, "NodeClaimNotFound"},
+      {kNodeNotInitialized, "NodeNotInitialized"},
+      {kNodePoolNotFound, "NodePoolNotFound"},
+      {kStaticNodePool, "StaticNodePool"},
+      {kConsolidationDisabled, "ConsolidationDisabled"},
+      {kNodeNotEmpty, "NodeNotEmpty"},
+      {kConsolidationPolicyNotEvaluated, "ConsolidationPolicyNotEvaluated"},
+      {kNotConsolidatable, "NotConsolidatable"},
+      {kEmptyBudgetReached, "EmptyBudgetReached"},
+      {kUnderutilizedBudgetReached, "UnderutilizedBudgetReached"}};
   for (const auto& [reason, name] : names) {
     EXPECT_EQ(ToString(reason), name);
     EXPECT_EQ(UnremovableReasonOf(name), reason) << name;
@@ -469,6 +480,51 @@ TEST_F(MakePlanTest, APackingThatWasNotVerifiedInTimeIsNotReported) {
   const Plan whole = plan(1);
   EXPECT_EQ(whole.packed.size(), 1U);
   EXPECT_EQ(whole.termination, Termination::kComplete);
+}
+
+// Symptom: the verifier judged nodes with devices by cpu and memory and refused the plan.
+TEST(MakePlanWithDevicesTest, ANodeWithDevicesIsJudgedByTheirUse) {
+  const auto slice = [](std::string_view node) {
+    objects::ResourceSlice slice;
+    slice.meta.name = node;
+    slice.driver = "gpu.example.com";
+    slice.pool = node;
+    slice.node_name = node;
+    slice.slice_count = 1;
+    slice.devices.resize(2);
+    slice.devices[0].name = "gpu-0";
+    slice.devices[1].name = "gpu-1";
+    return slice;
+  };
+  objects::ResourceClaim claim;
+  claim.meta.namespace_name = "default";
+  claim.meta.name = "claim";
+  claim.allocated = true;
+  claim.devices = {{"gpu.example.com", "idle", "gpu-0"}, {"gpu.example.com", "idle", "gpu-1"}};
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(slice("busy"))
+          .Add(slice("idle"))
+          .Add(claim)
+          .Add(Node("busy").Cpu(1000))
+          .Add(Node("idle").Cpu(1000))
+          .Add(Node("big").Cpu(10000))
+          .Add(Pod("p").On("busy").Cpu(900))
+          .Add(Pod("large").On("big").Cpu(6000))
+          .Add(Pod("computes").On("idle").Cpu(10).With([](objects::Pod& pod) {
+            pod.resource_claims = {{"gpu", "claim", ""}};
+          }))
+          .Build();
+  PlanRequest request;
+  request.order = CandidateOrder::kInput;
+  request.pass.now_s = test::kPassTime;
+  const auto made = MakePlan(snapshot, test::OneGroup(snapshot), request);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(test::Removals(snapshot, made->plan), "busy: p>big");
+  const auto kept =
+      std::ranges::find(made->plan.keep, test::NodeNamed(snapshot, "idle"), &UnremovableNode::node);
+  ASSERT_NE(kept, made->plan.keep.end());
+  EXPECT_EQ(kept->reason, UnremovableReason::kNotUnderutilized);
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST(GroupsTest, GroupsOfOneNameFromTwoLabelsAreTwo) {
   const ClusterSnapshot snapshot = cluster.Build();
   const NodeGroups groups = AssignGroups(snapshot.catalog(), {});
   EXPECT_EQ(groups.ManagerOf(NodeId{0}), PoolManager::kClusterAutoscaler);
-  EXPECT_EQ(groups.ManagerOf(NodeId{1}), PoolManager::kKarpenter);
+  EXPECT_EQ(groups.ManagerOf(NodeId{1}), PoolManager::kKarpenterRules);
   EXPECT_EQ(groups.Find(NodeId{1})->target_size, 1);
   // Without the other group, its name is not qualified.
   EXPECT_EQ(Groups(Cluster().Add(Node("b").Label(kKarpenter, "default"))), "b=default");
@@ -181,25 +181,52 @@ TEST(GroupsTest, ARuleMayNameTheLabelOfItsGroup) {
     const NodeGroups groups = AssignGroups(snapshot.catalog(), Rules(yaml));
     return std::pair(groups.Find(NodeId{0})->min_size, groups.Find(NodeId{1})->min_size);
   };
-  EXPECT_EQ(min_sizes("nodeGroups: [{name: default, minSize: 1}]"), std::pair(1L, 1L));
+  // Karpenter knows no minimum.
+  EXPECT_EQ(min_sizes("nodeGroups: [{name: default, minSize: 1}]"), std::pair(1L, 0L));
   EXPECT_EQ(min_sizes("nodeGroups: [{name: karpenter.sh/nodepool=default, minSize: 1}]"),
-            std::pair(0L, 1L));
+            std::pair(0L, 0L));
   const GroupRules rules = Rules("nodeGroups: [{name: default}, {name: x, nodeSelector: {a: b}}]");
   EXPECT_EQ(FindRule(rules, "karpenter.sh/nodepool=default"), &rules.rules[0]);
   EXPECT_EQ(FindRule(rules, "default"), &rules.rules[0]);
   EXPECT_EQ(FindRule(rules, "nodegroup=x"), nullptr);
 }
 
-// If a file puts Karpenter's nodes into other groups, Karpenter's annotations still apply to them.
+// If a file puts Karpenter's nodes into other groups, Karpenter's rules still apply to them.
 TEST(GroupsTest, NodesOfKarpentersKeepTheirManagerInOtherGroups) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Node("a").Label(kKarpenter, "spot").Label("team", "x")).Build();
   for (const char* yaml :
        {"{}", "groupLabel: team", "nodeGroups: [{name: x, nodeSelector: {team: x}}]"}) {
-    EXPECT_EQ(AssignGroups(snapshot.catalog(), Rules(yaml)).ManagerOf(NodeId{0}),
-              PoolManager::kKarpenter)
+    GroupRules rules = Rules(yaml);
+    EXPECT_EQ(AssignGroups(snapshot.catalog(), rules).ManagerOf(NodeId{0}),
+              PoolManager::kKarpenterRules)
+        << yaml;
+    rules.rule_set = RuleSet::kAutoscaler;
+    EXPECT_EQ(AssignGroups(snapshot.catalog(), rules).ManagerOf(NodeId{0}), PoolManager::kKarpenter)
         << yaml;
   }
+}
+
+TEST(GroupsTest, RulesAreThoseOfTheNodesLabelUnlessAllAreAskedFor) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label(kKarpenter, "spot"))
+                                       .Add(Node("b").Label("karpenter.sh/provisioner-name", "old"))
+                                       .Add(Node("c").Label(kEks, "web"))
+                                       .Build();
+  const auto managers = [&](RuleSet rule_set) {
+    GroupRules rules;
+    rules.rule_set = rule_set;
+    const NodeGroups groups = AssignGroups(snapshot.catalog(), rules);
+    std::vector<PoolManager> of_nodes;
+    for (const uint32_t n : {0, 1, 2}) of_nodes.push_back(groups.ManagerOf(NodeId{n}));
+    return of_nodes;
+  };
+  using enum PoolManager;
+  EXPECT_THAT(managers(RuleSet::kAuto),
+              ::testing::ElementsAre(kKarpenterRules, kKarpenter, kClusterAutoscaler));
+  EXPECT_THAT(managers(RuleSet::kAutoscaler),
+              ::testing::ElementsAre(kKarpenter, kKarpenter, kClusterAutoscaler));
+  EXPECT_THAT(managers(RuleSet::kKarpenter), ::testing::Each(kKarpenterRules));
 }
 
 // Why the first node counts as not ready.

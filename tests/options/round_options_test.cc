@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
+
+constexpr std::string_view kSchedulerConfig =
+    R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration"})";
 
 // JSON pointers to all values that are not objects.
 std::vector<Json::json_pointer> Leaves(const Json& json) {
@@ -45,7 +49,8 @@ Json Changed(const Json& options, const Json::json_pointer& leaf) {
                                              {"auto", "1.37"},
                                              {"follow", "ignore"},
                                              {"keep", "ignore"},
-                                             {"none", "cpu=7.5%,per=zone"}};
+                                             {"none", "cpu=7.5%,per=zone"},
+                                             {"", std::string(kSchedulerConfig)}};
   return others->at(value.get<std::string>());
 }
 
@@ -57,7 +62,7 @@ std::string ErrorOf(const Json& json) {
 TEST(RoundOptionsTest, AChangedFieldSurvivesJsonAndChangesNoOther) {
   const Json defaults = OptionsJson({});
   const auto leaves = Leaves(defaults);
-  EXPECT_EQ(leaves.size(), 52u);
+  EXPECT_EQ(leaves.size(), 53u);
   for (const auto& leaf : leaves) {
     Json changed = defaults;
     changed[leaf] = Changed(defaults, leaf);
@@ -108,7 +113,9 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   down.node_deletion_candidate_ttl_s = 20;
   down.planner.headroom = {.cpu = 0.05, .memory = 0.025, .per = HeadroomPer::kGroup};
   down.planner.drain.gangs = Gangs::kIgnore;
+  options.rules = RuleSet::kKarpenter;
   options.load.vpa = VpaRule::kIgnore;
+  ASSERT_TRUE(options.load.ReadScheduler(kSchedulerConfig).ok());
   options.load.unhealthy_pods = UnhealthyPods::kEvict;
   down.recent_eviction_ttl_s = 21;
   down.displaced_pods = DisplacedPods::kBestEffort;
@@ -117,13 +124,14 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   down.verify = VerifyPlans::kBeforeDeletion;
   down.unneeded_limit = false;
   down.stable = {.on = true, .margin = 0.22, .greedy_every = 23};
-  EXPECT_EQ(OptionsJson(options), Json::parse(R"({
+  Json expected = Json::parse(R"({
     "candidateOrder": "least-utilized",
     "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true,
               "bypassedSchedulerNames": ["custom"], "matchOs": false,
               "kubernetesVersion": "1.37", "vpa": "ignore", "unhealthyPods": "evict"},
     "readiness": {"startupTaints": ["a", "b"], "startupTaintPrefixes": ["c/"],
                   "csiNodeAware": true},
+    "rules": "karpenter",
     "scaleDown": {
       "planner": {
         "scaleDownUtilizationThreshold": 0.1, "scaleDownGpuUtilizationThreshold": 0.2,
@@ -146,7 +154,9 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
       "nodeDeletionCandidateTtlSeconds": 20, "recentEvictionTtlSeconds": 21,
       "displacedPods": "best-effort", "skippedTimer": "lost", "returnedNode": "keep-timer",
       "stable": {"on": true, "margin": 0.22, "greedyEvery": 23},
-      "verify": "before-deletion", "unneededLimit": false}})"));
+      "verify": "before-deletion", "unneededLimit": false}})");
+  expected["load"]["schedulerConfig"] = std::string(kSchedulerConfig);
+  EXPECT_EQ(OptionsJson(options), expected);
 }
 
 TEST(RoundOptionsTest, FieldThatIsMissingIsRefusedByItsName) {
@@ -165,6 +175,12 @@ TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
     wrong[Json::json_pointer(place)] = value;
     return ErrorOf(wrong);
   };
+  EXPECT_EQ(error("/load/schedulerConfig", 7),
+            "r.db: round 3: options.load.schedulerConfig: is not a text");
+  EXPECT_EQ(
+      error("/load/schedulerConfig", "kind: Pod\napiVersion: v1\n"),
+      "r.db: round 3: options.load.schedulerConfig: is not a KubeSchedulerConfiguration; kind "
+      "is \"Pod\", apiVersion is \"v1\"");
   EXPECT_EQ(
       error("/scaleDown/planner/drain/newRule", true),
       "r.db: round 3: options.scaleDown.planner.drain.newRule: is not an option that this ebb "

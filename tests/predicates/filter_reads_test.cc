@@ -127,6 +127,7 @@ PodShape Only(const PodShape& shape, PodParts parts) {
     only.matches_own_affinity = shape.matches_own_affinity;
     only.anti_affinity = shape.anti_affinity;
     only.repelled_by = shape.repelled_by;
+    only.ignores_pod_affinity = shape.ignores_pod_affinity;
   }
   if ((parts & kCountedPart) != 0) only.feeds = shape.feeds;
   if ((parts & kDevicesPart) != 0) only.device_claims = shape.device_claims;

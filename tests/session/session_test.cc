@@ -330,7 +330,7 @@ TEST_F(SessionTest, ConcurrentResyncsAreIndependent) {
 // Objects that are not evaluated are held like others: they are put, deleted and resynced.
 TEST_F(SessionTest, AnswersNameObjectsThatAreNotEvaluated) {
   const auto pools = [](const std::string& name) {
-    return R"({"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":")" + name +
+    return R"({"apiVersion":"karpenter.sh/v1alpha5","kind":"Provisioner","metadata":{"name":")" + name +
            R"("},"spec":{}})";
   };
   const auto warning = [&]() -> std::string {
@@ -344,18 +344,18 @@ TEST_F(SessionTest, AnswersNameObjectsThatAreNotEvaluated) {
   ASSERT_TRUE(PutCluster().ok());
   EXPECT_EQ(warning(), "");
   ASSERT_TRUE(Put({pools("spot"), pools("spot"), pools("general")}).ok());
-  EXPECT_THAT(warning(), HasSubstr("2 NodePools (general and 1 more) are not evaluated"));
+  EXPECT_THAT(warning(), HasSubstr("2 Provisioners (general and 1 more) are not evaluated"));
   ChangeBatch gone;
   ASSERT_TRUE(gone.DeleteJson(pools("general")).ok());
   ASSERT_TRUE(session_->cluster().Take(gone).ok());
-  EXPECT_THAT(warning(), HasSubstr("1 NodePool (spot) is not evaluated"));
+  EXPECT_THAT(warning(), HasSubstr("1 Provisioner (spot) is not evaluated"));
   const std::string snapshot = ExportAll();
   const uint64_t resync = session_->cluster().BeginResync();
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(session_->cluster().EndResync(resync).ok());
   EXPECT_EQ(warning(), "") << "the resync did not name it";
   ASSERT_TRUE(session_->cluster().Load(snapshot, nullptr).ok());
-  EXPECT_THAT(warning(), HasSubstr("1 NodePool (spot)"));
+  EXPECT_THAT(warning(), HasSubstr("1 Provisioner (spot)"));
 }
 
 TEST_F(SessionTest, ResyncThatIsDroppedDeletesNothing) {

@@ -345,15 +345,26 @@ TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToItsFirstController) {
 TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
   using enum Storage::Effect;
   const std::pair<objects::StorageObject, Storage::Effect> effects[] = {
-      {objects::Machine(), kInPlace},         {objects::NodeClaim(), kInPlace},
-      {objects::CsiNode(), kInPlace},         {objects::VolumeAttachment(), kInPlace},
-      {objects::PersistentVolume(), kAnew},   {objects::PersistentVolumeClaim(), kAnew},
-      {objects::StorageClass(), kAnew},       {objects::CsiDriver(), kAnew},
-      {objects::CsiStorageCapacity(), kAnew}, {objects::DeviceClass(), kShapes},
-      {objects::ResourceClaim(), kShapes},    {objects::ResourceClaimTemplate(), kShapes},
-      {objects::ResourceSlice(), kShapes},    {objects::PodGroup(), kShapes},
-      {objects::EvictionRequest(), kShapes},  {objects::PodTemplate(), kShapes},
-      {objects::CapacityBuffer(), kShapes},   {objects::VerticalPodAutoscaler(), kShapes}};
+      {objects::Machine(), kInPlace},
+      {objects::NodeClaim(), kInPlace},
+      {objects::NodePool(), kInPlace},
+      {objects::CsiNode(), kInPlace},
+      {objects::VolumeAttachment(), kInPlace},
+      {objects::PersistentVolume(), kAnew},
+      {objects::PersistentVolumeClaim(), kAnew},
+      {objects::StorageClass(), kAnew},
+      {objects::CsiDriver(), kAnew},
+      {objects::CsiStorageCapacity(), kAnew},
+      {objects::DeviceClass(), kShapes},
+      {objects::ResourceClaim(), kShapes},
+      {objects::ResourceClaimTemplate(), kShapes},
+      {objects::ResourceSlice(), kShapes},
+      {objects::PodGroup(), kShapes},
+      {objects::EvictionRequest(), kShapes},
+      {objects::PodTemplate(), kShapes},
+      {objects::CapacityBuffer(), kShapes},
+      {objects::VerticalPodAutoscaler(), kShapes},
+      {objects::Service(), kInPlace}};
   for (const auto& [object, effect] : effects) {
     EXPECT_EQ(Storage::EffectOf(object), effect) << objects::KindOf(object);
   }

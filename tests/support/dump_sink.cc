@@ -298,7 +298,23 @@ Line Dumped(const objects::Machine& machine) {
 Line Dumped(const objects::NodeClaim& claim) {
   Line line("NodeClaim");
   line.Put("name", claim.meta).Put("node", claim.node_name);
-  return line.Put("provider", claim.provider_id);
+  line.Put("provider", claim.provider_id);
+  for (const auto& [type, status, since] : claim.conditions) {
+    line.Put("condition", type).Put("is", status).Put("since", since);
+  }
+  return line.Put("podEvent", claim.last_pod_event);
+}
+
+Line Dumped(const objects::NodePool& pool) {
+  Line line("NodePool");
+  line.Put("name", pool.meta).Put("static", pool.is_static).Put("policy", pool.policy);
+  line.Put("after", pool.consolidate_after).Put("has_budgets", pool.has_budgets);
+  for (const objects::NodePool::Budget& budget : pool.budgets) {
+    line.Put("budget", budget.nodes).Put("has_reasons", budget.has_reasons);
+    line.Put("reasons", budget.reasons).Put("schedule", budget.schedule.value_or("-"));
+    line.Put("duration", budget.duration.value_or("-"));
+  }
+  return line;
 }
 
 Line Dumped(const objects::PodGroup& pods) {
@@ -340,6 +356,11 @@ Line Dumped(const objects::VerticalPodAutoscaler& vpa) {
     line.Put("container", container).Put("recommends", target);
   }
   return line;
+}
+
+Line Dumped(const objects::Service& service) {
+  Line line("Service");
+  return line.Put("name", service.meta).Put("selector", service.selector);
 }
 
 }  // namespace
@@ -419,6 +440,7 @@ absl::Status DumpSink::OnController(const objects::Controller& controller) {
   line.Put("kind", static_cast<int64_t>(controller.kind)).Put("name", controller.meta);
   line.Put("wanted", controller.spec_replicas).Put("completions", controller.completions);
   line.Put("present", controller.status_replicas).Put("succeeded", controller.succeeded);
+  line.Put("selector", controller.selector);
   lines_.push_back(line.text());
   return absl::OkStatus();
 }

@@ -90,7 +90,7 @@ class DisclosureTest(base.EbbTest):
 
     def test_kinds_that_may_matter_are_named_with_their_number(self):
         cluster = self.CLUSTER + [
-            custom("karpenter.sh/v1", "NodePool", "spot"), custom("karpenter.sh/v1", "NodePool", "general"),
+            custom("karpenter.sh/v1alpha5", "Provisioner", "spot"), custom("karpenter.sh/v1alpha5", "Provisioner", "general"),
             custom("autoscaling.x-k8s.io/v1beta1", "ProvisioningRequest", "web", "shop"),
             custom("kueue.x-k8s.io/v1beta1", "Workload", "train", "ml"),
             custom("machine.openshift.io/v1beta1", "MachineSet", "workers", "openshift-machine-api"),
@@ -102,17 +102,17 @@ class DisclosureTest(base.EbbTest):
         self.assertEqual(set(warnings) - {"MinimumAssumed"},
                          {"NodePoolsNotEvaluated", "ProvisioningRequestsNotEvaluated", "PodGroupsNotEvaluated",
                           "GroupSizesNotEvaluated", "SchedulerConfigurationNotEvaluated"})
-        self.assertIn("2 NodePools (general and 1 more) are not evaluated", warnings["NodePoolsNotEvaluated"])
+        self.assertIn("2 Provisioners (general and 1 more) are not evaluated", warnings["NodePoolsNotEvaluated"])
         self.assertIn("1 ProvisioningRequest (shop/web) is not", err)
         self.assertIn("KubeSchedulerConfiguration", err)
 
     def test_a_strict_plan_fails_on_unevaluated_objects(self):
-        cluster = self.CLUSTER + [custom("karpenter.sh/v1", "NodePool", "spot")]
+        cluster = self.CLUSTER + [custom("karpenter.sh/v1alpha5", "Provisioner", "spot")]
         self.ebb("plan", self.dump(cluster), "--assume-complete", "--strict", "--nodes", "0:9:ng",
                  "--now", START, code=1)
 
     def test_a_snapshot_keeps_unevaluated_objects(self):
-        cluster = self.CLUSTER + [custom("karpenter.sh/v1", "NodePool", "spot")]
+        cluster = self.CLUSTER + [custom("karpenter.sh/v1alpha5", "Provisioner", "spot")]
         for name in ("s.pb", "s.json", "s.yaml"):
             self.ebb("import", self.dump(cluster), "-o", self.path(name))
             out = self.ebb("plan", self.path(name), "--assume-complete", "--now", START, "-o", "json")[0]
@@ -273,6 +273,50 @@ class DisclosureTest(base.EbbTest):
         with_pool = cluster + [custom("karpenter.sh/v1", "NodePool", "default")]
         out = self.ebb("plan", self.dump(with_pool), "--now", START, "-o", "json")[0]
         self.assertNotIn("NoNodePools", self.warnings(json.loads(out)))
+
+    # --- Karpenter's rules
+
+    def karpenter_plan(self, cluster, *args, **kwargs):
+        out = self.ebb("plan", self.dump(cluster), "--assume-complete", "--now", START, "-o", "json", *args, **kwargs)[0]
+        return json.loads(out)
+
+    def test_a_nodepool_keeps_its_nodes_in_karpenters_words(self):
+        cluster = [karpenter("k1", "never"), karpenter("k2", "default"), pod("p", "k2"),
+                   custom("karpenter.sh/v1", "NodePool", "never", disruption={"consolidateAfter": "Never"}),
+                   custom("karpenter.sh/v1", "NodePool", "default",
+                          disruption={"consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty", "budgets": []})]
+        kept = {each["node"]: each for each in self.karpenter_plan(cluster)["keep"]}
+        self.assertEqual((kept["k1"]["reason"], kept["k1"]["detail"]),
+                         ("ConsolidationDisabled", 'NodePool "never" has consolidation disabled'))
+        self.assertEqual((kept["k2"]["reason"], kept["k2"]["detail"]),
+                         ("NodeNotEmpty", 'NodePool "default" has consolidation policy WhenEmpty, but node is not empty'))
+        out = self.ebb("plan", self.dump(cluster), "--assume-complete", "--now", START, "--explain", "k1")[0]
+        self.assertIn("""By Karpenter's rules: NodePool "never" has consolidation disabled.""", out)
+        by_autoscaler = self.karpenter_plan(cluster, "--rules", "autoscaler")
+        self.assertEqual([each["node"] for each in by_autoscaler["remove"]], ["k1"])
+        self.assertIn("one of auto, autoscaler, karpenter", self.ebb(
+            "plan", self.dump(cluster), "--rules", "mine", code=2)[1].replace('"', ""))
+
+    def test_objects_of_karpenter_that_do_not_fit_together_are_named_and_their_nodes_stay(self):
+        def claim(name, node_name):
+            conditions = [{"type": kind, "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+                          for kind in ("Initialized", "Consolidatable")]
+            return {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": name},
+                    "status": {"nodeName": node_name, "conditions": conditions}}
+        budgets = [{"nodes": "1", "schedule": "0 25 * * *", "duration": "1h"}]
+        cluster = [karpenter("k1", "broken"), karpenter("k2", "gone"), karpenter("k3", "broken"), pod("p", "k2"),
+                   custom("karpenter.sh/v1", "NodePool", "broken", disruption={"budgets": budgets}),
+                   claim("c1", "k1"), claim("c2", "k2"), claim("c9", "k9")]
+        plan = self.karpenter_plan(cluster)
+        self.assertEqual(plan["remove"], [])
+        self.assertEqual({each["node"]: each["reason"] for each in plan["keep"]},
+                         {"k1": "EmptyBudgetReached", "k2": "NodePoolNotFound", "k3": "NodeClaimNotFound"})
+        warnings = self.warnings(plan)
+        self.assertIn('NodePool broken: spec.disruption.budgets[0].schedule: not a cron expression: hour "25": '
+                      "must be within 0-23", warnings["NodePoolBudgetNotUnderstood"])
+        self.assertIn("1 NodeClaim has no node (c9)", warnings["NodeClaimsWithoutNode"])
+        self.assertIn("1 node of Karpenter has no NodeClaim (k3)", warnings["NodesWithoutNodeClaim"])
+        self.assertIn("1 node of Karpenter has no NodePool in the input (k2)", warnings["NodesWithoutNodePool"])
 
     def test_evictionresponders_restrict_nothing(self):
         asked = pod("asked", "b")

@@ -1628,7 +1628,7 @@ class InputTest(EbbTest):
         self.assertEqual(self.ebb("plan", dump, "--assume-complete")[1], "")
         # Then missing objects are not an error; wrong input still is.
         self.ebb("plan", dump, "--strict", "--assume-complete")
-        self.ebb("plan", dump, "--strict", "--assume-complete", "--scheduler-config-file=s.yaml",
+        self.ebb("plan", dump, "--strict", "--assume-complete", "--feature-gates=A=true",
                  code=1)
         # Filters do not read budgets.
         err = self.ebb("filter", dump, "--pod", "default/p")[1]
@@ -3414,13 +3414,13 @@ class WatchTest(EbbTest):
         self.ebb("plan", *words, "--strict", code=1)
 
     # Symptom: README's own command watches Services, and ebb reported them as useless.  It reported
-    # that no NodePool decides anything, and also warned that one may.
+    # that no Provisioner decides anything, and also warned that one may.
     def test_kinds_that_ebb_asks_for_are_not_reported_as_skipped(self):
         service = {"apiVersion": "v1", "kind": "Service",
                    "metadata": {"name": "s", "namespace": "default"}}
         budget = {"apiVersion": "example.com/v1", "kind": "ShardDisruptionBudget",
                   "metadata": {"name": "b", "namespace": "default"}}
-        pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}}
+        pool = {"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner", "metadata": {"name": "p"}}
         out, err = self.ebb("plan", "--watch-file", self.events([*SMALL, service, budget, pool]),
                             "-o", "json", *self.WHOLE)
         self.assertNotIn("passed over", err)

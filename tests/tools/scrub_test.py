@@ -249,7 +249,12 @@ SECRETS = [
     {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "csi.acme.com"}, "spec": {}},
     {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "acme-node-1"},
      "spec": {"drivers": [{"name": "csi.acme.com", "nodeID": "acme", "allocatable": {"count": 5}}]}},
-    {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "acme"}},
+    {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "acme"},
+     "spec": {"disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s",
+                             "budgets": [{"nodes": "10%", "schedule": "@daily", "duration": "1h"}]}}},
+    {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "acme-x7"},
+     "status": {"nodeName": "acme-node-1", "providerID": "acme:///i-1",
+                "conditions": [{"type": "Consolidatable", "status": "True"}]}},
 ]
 
 if __name__ == "__main__":

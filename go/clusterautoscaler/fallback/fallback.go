@@ -22,7 +22,7 @@ const (
 	Snapshot          = "snapshot"           // The snapshot could not be listed.
 
 	// For a node:
-	DynamicResources = "dynamic-resources" // Its pods have claims, or it has ResourceSlices.
+	DynamicResources = "dynamic-resources" // Its pods need devices that ebb does not allocate.
 	NodeGroup        = "node-group"        // Its group or the group's options cannot be read.
 	GPU              = "gpu"               // The provider reports its GPUs differently.
 )

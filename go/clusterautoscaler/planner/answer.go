@@ -128,13 +128,17 @@ func (p *Planner) take(l *loop, a *answer, q *question) {
 	}
 	for i := range a.result.Utilization {
 		use := &a.result.Utilization[i]
-		l.utilization[use.Node] = utilization.Info{
+		info := utilization.Info{
 			CpuUtil:      use.CPU,
 			MemUtil:      use.Memory,
 			GpuUtil:      use.GPU,
 			ResourceName: apiv1.ResourceName(use.Resource),
 			Utilization:  use.Utilization,
 		}
+		if info.ResourceName != apiv1.ResourceCPU && info.ResourceName != apiv1.ResourceMemory && use.GPU == 0 {
+			info.DynamicResourceUtil = use.Utilization
+		}
+		l.utilization[use.Node] = info
 	}
 }
 

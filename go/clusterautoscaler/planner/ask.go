@@ -38,7 +38,7 @@ func (p *Planner) askEngine(l *loop) (cause string, err error) {
 		p.forget()
 		return fallback.ApplyFailed, err
 	}
-	question := p.question(l, infos)
+	question := p.question(l)
 	result, err := p.engine.Pass(ctx, &question.request)
 	if err != nil {
 		if isDeadline(err) {
@@ -125,7 +125,7 @@ type question struct {
 	atomic map[string]bool
 }
 
-func (p *Planner) question(l *loop, infos []*framework.NodeInfo) *question {
+func (p *Planner) question(l *loop) *question {
 	q := &question{
 		request: clusterautoscaler.Request{
 			Now:           p.latestUpdate,
@@ -136,12 +136,6 @@ func (p *Planner) question(l *loop, infos []*framework.NodeInfo) *question {
 		causes: map[string]int{},
 		atomic: map[string]bool{},
 	}
-	slices := make(map[string]bool)
-	for _, info := range infos {
-		if len(info.LocalResourceSlices) > 0 {
-			slices[info.Node().Name] = true
-		}
-	}
 	q.request.Destinations = make([]string, 0, len(l.destinations))
 	for _, node := range l.destinations {
 		if p.feed.HasNode(node.Name) {
@@ -150,7 +144,7 @@ func (p *Planner) question(l *loop, infos []*framework.NodeInfo) *question {
 	}
 	a := asker{Planner: p, q: q, groups: map[string]int{}, failed: map[string]bool{}, seen: map[string]bool{}}
 	for _, node := range p.eligible(l) {
-		cause := a.ask(node, slices[node.Name] || p.feed.NodeSpecial(node.Name) > 0)
+		cause := a.ask(node, p.feed.NodeSpecial(node.Name) > 0)
 		if cause == "" {
 			continue
 		}
@@ -197,12 +191,12 @@ type asker struct {
 }
 
 // ask adds the node to the request, or returns the cause why not.
-func (a *asker) ask(node *apiv1.Node, dynamic bool) (cause string) {
+func (a *asker) ask(node *apiv1.Node, special bool) (cause string) {
 	if !a.feed.HasNode(node.Name) || a.unremovableNodes.IsRecent(node.Name) || a.seen[node.Name] {
 		return known
 	}
 	a.seen[node.Name] = true
-	if dynamic {
+	if special {
 		return fallback.DynamicResources
 	}
 	group, err := a.autoscalingCtx.CloudProvider.NodeGroupForNode(node)

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+	drasnapshot "sigs.k8s.io/cluster-autoscaler/pkg/simulator/dynamicresources/snapshot"
 
 	"ebb/go/clusterautoscaler/feed"
 	"ebb/go/clusterautoscaler/wire"
@@ -23,7 +24,38 @@ func (p *Planner) lists() []feed.List {
 			lists = append(lists, p.schedulerLists(factory)...)
 		}
 	}
-	return lists
+	return append(lists, p.deviceLists()...)
+}
+
+// devices returns the autoscaler's view of the objects of dynamic resource allocation. Nil: it does
+// not evaluate them.
+func (p *Planner) devices() *drasnapshot.Snapshot {
+	if !p.autoscalingCtx.DynamicResourceAllocationEnabled {
+		return nil
+	}
+	return p.autoscalingCtx.ClusterSnapshot.DraSnapshot()
+}
+
+// deviceLists returns classes, claims and slices as they are in the shared snapshot, where pods that
+// were injected have devices as well. It copies what it changes, under the same resource version, so
+// that claims are compared by content.
+func (p *Planner) deviceLists() []feed.List {
+	devices := p.devices()
+	if devices == nil {
+		return nil
+	}
+	return []feed.List{
+		listOf(wire.DeviceClass, orNone(devices.DeviceClasses().List()), false),
+		listOf(wire.ResourceClaim, orNone(devices.ResourceClaims().List()), true),
+		listOf(wire.ResourceSlice, orNone(devices.ResourceSlices().ListWithDeviceTaintRules()), false),
+	}
+}
+
+func orNone[T any](all []T, err error) []T {
+	if err != nil {
+		return nil
+	}
+	return all
 }
 
 // controllerLists returns controllers. They matter only if pods of custom controllers block, and
@@ -79,11 +111,7 @@ func stored(kind *wire.Kind, informer cache.SharedIndexInformer) feed.List {
 func listed[T feed.Object](kind *wire.Kind, lister interface {
 	List(selector labels.Selector) ([]T, error)
 }) feed.List {
-	all, err := lister.List(labels.Everything())
-	if err != nil {
-		all = nil
-	}
-	return listOf(kind, all, false)
+	return listOf(kind, orNone(lister.List(labels.Everything())), false)
 }
 
 func listOf[T feed.Object](kind *wire.Kind, all []T, byContent bool) feed.List {

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/clustersnapshot/testsnapshot"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/drainability/rules"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/drainability/rules/mirror"
+	drasnapshot "sigs.k8s.io/cluster-autoscaler/pkg/simulator/dynamicresources/snapshot"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/framework"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/options"
 	kube_util "sigs.k8s.io/cluster-autoscaler/pkg/utils/kubernetes"
@@ -274,28 +275,77 @@ func TestFallsBack(t *testing.T) {
 	}
 }
 
-// The autoscaler's own simulation evaluates a node with devices, after ebb's nodes have gone.
-func TestTheAutoscalerEvaluatesNodesWithDevices(t *testing.T) {
-	w := newWorld(t, func(o *config.AutoscalingOptions) { o.DynamicResourceAllocationEnabled = true })
-	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice", UID: "slice"},
-		Spec: resourceapi.ResourceSliceSpec{NodeName: new(string), Driver: "driver", Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1}}}
-	*slice.Spec.NodeName = "device"
-	node := BuildTestNode("device", 1000, 10)
+// deviceNode adds a node with one device of the driver, and a pod on it.
+func (w *world) deviceNode(t *testing.T, name string, pod *apiv1.Pod, claims ...*resourceapi.ResourceClaim) {
+	t.Helper()
+	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("slice-" + name)},
+		Spec: resourceapi.ResourceSliceSpec{NodeName: &name, Driver: "driver", Pool: resourceapi.ResourcePool{Name: name, ResourceSliceCount: 1},
+			Devices: []resourceapi.Device{{Name: "device"}}}}
+	node := BuildTestNode(name, 1000, 10)
+	SetNodeReadyState(node, true, now)
 	w.given.CloudProvider.(*testprovider.TestCloudProvider).AddNode("group", node)
 	w.nodes = append(w.nodes, node)
-	pod := SetRSPodSpec(BuildScheduledTestPod("beside", 100, 1, "device"), "rs")
-	check(t, w.given.ClusterSnapshot.AddNodeInfo(framework.NewNodeInfo(node, []*resourceapi.ResourceSlice{slice}, framework.NewPodInfo(pod, nil))))
-	p := w.planner(nil)
-	w.update(t, p, 0)
-	if want := map[string]int{fallback.DynamicResources: 1}; !maps.Equal(w.log.Counts(), want) {
-		t.Errorf("fallbacks %v, want %v", w.log.Counts(), want)
+	info := framework.NewNodeInfo(node, []*resourceapi.ResourceSlice{slice})
+	if pod != nil {
+		info.AddPod(framework.NewPodInfo(pod, claims))
 	}
-	got := verdictsOf(p)
-	if !slices.Contains(got, "device") || !slices.Contains(got, "moves") || !slices.Contains(got, "empty-1") {
-		t.Errorf("got %q", got)
-	}
-	if _, found := p.NodeUtilizationMap()["device"]; !found {
-		t.Error("the node's utilization is not reported")
+	check(t, w.given.ClusterSnapshot.AddNodeInfo(info))
+}
+
+// ebb judges nodes with devices: it reports their utilization, and moves no pod to a node without.
+func TestNodesWithDevices(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(pod *apiv1.Pod)
+		counts map[string]int
+	}{
+		{name: "claims", change: func(*apiv1.Pod) {}, counts: map[string]int{}},
+		{name: "devices for an extended resource",
+			change: func(pod *apiv1.Pod) {
+				pod.Status.ExtendedResourceClaimStatus = &apiv1.PodExtendedResourceClaimStatus{ResourceClaimName: "claim"}
+			},
+			counts: map[string]int{fallback.DynamicResources: 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, func(o *config.AutoscalingOptions) { o.DynamicResourceAllocationEnabled = true })
+			// The snapshot has no way to add a class.
+			nodes, err := w.given.ClusterSnapshot.ListNodeInfos()
+			check(t, err)
+			classes := map[string]*resourceapi.DeviceClass{"class": {ObjectMeta: metav1.ObjectMeta{Name: "class", UID: "class"}}}
+			check(t, w.given.ClusterSnapshot.SetClusterState(nil, nil, drasnapshot.NewSnapshot(nil, nil, nil, classes), nil))
+			for _, node := range nodes {
+				check(t, w.given.ClusterSnapshot.AddNodeInfo(node))
+			}
+			pod := SetRSPodSpec(BuildScheduledTestPod("computes", 100, 1, "device"), "rs")
+			pod.Spec.ResourceClaims = []apiv1.PodResourceClaim{{Name: "gpu", ResourceClaimName: new("claim")}}
+			test.change(pod)
+			w.deviceNode(t, "device", pod, &resourceapi.ResourceClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "claim", UID: "claim",
+					OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: new(true)}}},
+				Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{
+					Name: "gpu", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "class", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1}}}}},
+				Status: resourceapi.ResourceClaimStatus{Allocation: &resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{
+					Results: []resourceapi.DeviceRequestAllocationResult{{Request: "gpu", Driver: "driver", Pool: "device", Device: "device"}}}}},
+			})
+			p := w.planner(nil)
+			w.update(t, p, 0)
+			if !maps.Equal(w.log.Counts(), test.counts) {
+				t.Errorf("fallbacks %v, want %v", w.log.Counts(), test.counts)
+			}
+			if got := verdictsOf(p); slices.Contains(got, "device") || !slices.Contains(got, "moves") {
+				t.Errorf("without another device %q can go", got)
+			}
+			use, found := p.NodeUtilizationMap()["device"]
+			if !found || use.DynamicResourceUtil != 1 {
+				t.Errorf("the node's utilization is %v", use)
+			}
+			w.deviceNode(t, "other", nil)
+			w.given.NodeGroupDefaults.ScaleDownUtilizationThreshold = 1.5
+			w.update(t, p, 10*time.Minute)
+			if got := verdictsOf(p); !slices.Contains(got, "device") && !slices.Contains(got, "other") {
+				t.Errorf("with another device %q can go", got)
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +27,7 @@ import (
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/clustersnapshot/store"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/clustersnapshot/testsnapshot"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/drainability/rules"
+	drasnapshot "sigs.k8s.io/cluster-autoscaler/pkg/simulator/dynamicresources/snapshot"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/framework"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/options"
 	kube_util "sigs.k8s.io/cluster-autoscaler/pkg/utils/kubernetes"
@@ -66,7 +68,7 @@ func runCluster(t *testing.T, seed int64, total *tally) (differ bool) {
 	given, beside := c.start(t, total)
 	beside.Report = func(answered bool, differences []shadow.Difference) {
 		if !answered {
-			t.Errorf("seed %d: ebb gave no answer", seed)
+			t.Errorf("seed %d, loop %d: ebb gave no answer", seed, c.loop)
 		}
 		for _, difference := range differences {
 			t.Errorf("seed %d, loop %d: %v", seed, c.loop, difference)
@@ -102,15 +104,19 @@ type cluster struct {
 	provider *testprovider.TestCloudProvider
 	groups   []string
 
-	nodes    []*v1.Node
-	pods     map[string][]*v1.Pod
-	budgets  []*policyv1.PodDisruptionBudget
-	deleting []string
-	sets     []*appsv1.ReplicaSet
+	nodes       []*v1.Node
+	pods        map[string][]*v1.Pod
+	budgets     []*policyv1.PodDisruptionBudget
+	deleting    []string
+	withDevices bool
+	devices     map[string]int                        // By node: their number.
+	claims      map[string]*resourceapi.ResourceClaim // By pod.
+	sets        []*appsv1.ReplicaSet
 }
 
 func newCluster(seed int64) *cluster {
-	c := &cluster{random: rand.New(rand.NewSource(seed)), now: time.Unix(1_780_000_000, 0), pods: map[string][]*v1.Pod{}}
+	c := &cluster{random: rand.New(rand.NewSource(seed)), now: time.Unix(1_780_000_000, 0), pods: map[string][]*v1.Pod{},
+		devices: map[string]int{}, claims: map[string]*resourceapi.ResourceClaim{}}
 	c.options = config.AutoscalingOptions{
 		NodeGroupDefaults: config.NodeGroupAutoscalingOptions{
 			ScaleDownUnneededTime:            c.pick(0, 10, 60, 600),
@@ -124,7 +130,10 @@ func newCluster(seed int64) *cluster {
 		UnremovableNodeRecheckTimeout: c.pick(0, 20, 300),
 		ScaleDownSimulationTimeout:    time.Minute,
 		MaxScaleDownParallelism:       []int{1, 3, 10, 1000}[c.random.Intn(4)],
+		// As in every autoscaler of 1.36 and later.
+		DynamicResourceAllocationEnabled: true,
 	}
+	c.withDevices = c.chance(40)
 	c.provider = testprovider.NewTestCloudProviderBuilder().Build()
 	for i := range 1 + c.random.Intn(4) {
 		own := c.options.NodeGroupDefaults
@@ -206,22 +215,89 @@ func (c *cluster) start(t *testing.T, total *tally) (*ca_context.AutoscalingCont
 	}
 	drain := rules.Default(deletion)
 	acting := builtin.New(given, processors, deletion, drain, quotas)
-	log := &fallback.Log{Count: func(cause string, times int) { total.causes[cause] += times }}
+	log := &fallback.Log{
+		Count: func(cause string, times int) { total.causes[cause] += times },
+		Say:   func(cause string, detail error) { t.Logf("%s: %v", cause, detail) },
+	}
 	return given, planner.NewShadow(acting, given, processors, deletion, drain, quotas, planner.Options{Fallbacks: log})
+}
+
+// slicesOf returns what the driver offers on the node. One slice, because a snapshot lists the slices
+// of a node in a random order, and devices are taken in this order.
+func (c *cluster) slicesOf(node *v1.Node) []*resourceapi.ResourceSlice {
+	devices := c.devices[node.Name]
+	if devices == 0 {
+		return nil
+	}
+	slice := &resourceapi.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "slice-" + node.Name, UID: types.UID("slice-" + node.Name)},
+		Spec: resourceapi.ResourceSliceSpec{NodeName: &node.Name, Driver: "gpu.example.com",
+			Pool: resourceapi.ResourcePool{Name: node.Name, ResourceSliceCount: 1}},
+	}
+	for i := range devices {
+		size := map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"large": {BoolValue: ptr(i == 0)}}
+		slice.Spec.Devices = append(slice.Spec.Devices, resourceapi.Device{Name: fmt.Sprintf("gpu-%d", i), Attributes: size})
+	}
+	return []*resourceapi.ResourceSlice{slice}
+}
+
+// claim gives the pod a device of its node, if one is free.
+func (c *cluster) claim(pod *v1.Pod, node string) {
+	used := map[string]bool{}
+	for _, other := range c.pods[node] {
+		if claim := c.claims[other.Name]; claim != nil {
+			used[claim.Status.Allocation.Devices.Results[0].Device] = true
+		}
+	}
+	for i := range c.devices[node] {
+		device := fmt.Sprintf("gpu-%d", i)
+		if used[device] {
+			continue
+		}
+		request := &resourceapi.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1}
+		if i == 0 && c.chance(50) {
+			request.Selectors = []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
+				Expression: `device.attributes["gpu.example.com"].large`}}}
+		}
+		c.claims[pod.Name] = &resourceapi.ResourceClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "claim-" + pod.Name, UID: types.UID("claim-" + pod.Name), ResourceVersion: fmt.Sprint(c.next),
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: ptr(true)}}},
+			Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{Name: "gpu", Exactly: request}}}},
+			Status: resourceapi.ResourceClaimStatus{
+				Allocation: &resourceapi.AllocationResult{
+					NodeSelector: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{
+						{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{node}}}}}},
+					Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{
+						{Request: "gpu", Driver: "gpu.example.com", Pool: node, Device: device}}}},
+				ReservedFor: []resourceapi.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}},
+			},
+		}
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr("claim-" + pod.Name)}}
+		return
+	}
 }
 
 // show builds the snapshot as the autoscaler does at the start of a loop, with the nodes in their
 // order.
 func (c *cluster) show(t *testing.T, given *ca_context.AutoscalingContext) {
-	given.ClusterSnapshot.Clear()
+	classes := map[string]*resourceapi.DeviceClass{"gpu": {ObjectMeta: metav1.ObjectMeta{Name: "gpu", UID: "gpu"},
+		Spec: resourceapi.DeviceClassSpec{Selectors: []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
+			Expression: `device.driver == "gpu.example.com"`}}}}}}
+	if err := given.ClusterSnapshot.SetClusterState(nil, nil, drasnapshot.NewSnapshot(nil, nil, nil, classes), nil); err != nil {
+		t.Fatal(err)
+	}
 	// A store whose nodes were listed once appends new nodes.
 	if _, err := given.ClusterSnapshot.ListNodeInfos(); err != nil {
 		t.Fatal(err)
 	}
 	for _, node := range c.nodes {
-		info := framework.NewNodeInfo(node, nil)
+		info := framework.NewNodeInfo(node, c.slicesOf(node))
 		for _, pod := range c.pods[node.Name] {
-			info.AddPod(framework.NewPodInfo(pod, nil))
+			var claims []*resourceapi.ResourceClaim
+			if claim := c.claims[pod.Name]; claim != nil {
+				claims = append(claims, claim.DeepCopy())
+			}
+			info.AddPod(framework.NewPodInfo(pod, claims))
 		}
 		if err := given.ClusterSnapshot.AddNodeInfo(info); err != nil {
 			t.Fatal(err)
@@ -299,6 +375,9 @@ func (c *cluster) addNode() {
 	if c.chance(4) {
 		delete(node.Status.Allocatable, v1.ResourceMemory)
 	}
+	if c.withDevices && c.chance(60) {
+		c.devices[name] = 1 + c.random.Intn(4)
+	}
 	if c.chance(95) {
 		c.provider.AddNode(c.groups[c.random.Intn(len(c.groups))], node)
 	}
@@ -352,6 +431,9 @@ func (c *cluster) addPod() {
 	c.controller(pod)
 	c.constraints(pod)
 	c.marks(pod)
+	if c.chance(60) {
+		c.claim(pod, node.Name)
+	}
 	if c.chance(10) {
 		// The autoscaler places pending pods in the snapshot; their spec has no node.
 		pod.Spec.NodeName = ""

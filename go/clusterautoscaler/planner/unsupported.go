@@ -79,10 +79,10 @@ func (p *Planner) lookAt(pod *apiv1.Pod) bool {
 			p.controllers[kind] = true
 		}
 	}
-	return hasClaims(pod)
+	return p.cannotAllocate(pod)
 }
 
-// hasClaims reports whether devices are allocated for the pod; ebb does not allocate devices.
-func hasClaims(pod *apiv1.Pod) bool {
-	return len(pod.Spec.ResourceClaims) > 0 || pod.Status.ExtendedResourceClaimStatus != nil
+// cannotAllocate reports whether the pod needs devices that ebb does not allocate.
+func (p *Planner) cannotAllocate(pod *apiv1.Pod) bool {
+	return pod.Status.ExtendedResourceClaimStatus != nil || len(pod.Spec.ResourceClaims) > 0 && p.devices() == nil
 }

@@ -51,6 +51,9 @@ var (
 	CSIDriver             = NewKind("storage.k8s.io/v1", "CSIDriver")
 	CSIStorageCapacity    = NewKind("storage.k8s.io/v1", "CSIStorageCapacity")
 	VolumeAttachment      = NewKind("storage.k8s.io/v1", "VolumeAttachment")
+	DeviceClass           = NewKind("resource.k8s.io/v1", "DeviceClass")
+	ResourceClaim         = NewKind("resource.k8s.io/v1", "ResourceClaim")
+	ResourceSlice         = NewKind("resource.k8s.io/v1", "ResourceSlice")
 )
 
 // PodName is a pod's name in the engine.

@@ -4605,7 +4605,7 @@ type NodeUse struct {
 	Cpu           float64                `protobuf:"fixed64,2,opt,name=cpu,proto3" json:"cpu,omitempty"`
 	Memory        float64                `protobuf:"fixed64,3,opt,name=memory,proto3" json:"memory,omitempty"`
 	Gpu           float64                `protobuf:"fixed64,4,opt,name=gpu,proto3" json:"gpu,omitempty"`
-	Resource      string                 `protobuf:"bytes,5,opt,name=resource,proto3" json:"resource,omitempty"`         // The resource that decides.
+	Resource      string                 `protobuf:"bytes,5,opt,name=resource,proto3" json:"resource,omitempty"`         // The resource that decides; of devices, DRIVER/POOL.
 	Utilization   float64                `protobuf:"fixed64,6,opt,name=utilization,proto3" json:"utilization,omitempty"` // The utilization of that resource.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

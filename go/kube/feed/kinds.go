@@ -47,8 +47,8 @@ func optional(group, kind, resource string) *Kind {
 }
 
 // Kinds are all kinds that are fed to the daemon, in the order of a full resync: an object's
-// references come before it. snapshot/import/dump_kinds.cc has the same kinds and Services, which
-// no decision reads. A test compares the two lists.
+// references come before it. snapshot/import/dump_kinds.cc has the same kinds; a test compares the
+// two lists. Secrets and ConfigMaps are never read.
 var Kinds = []*Kind{
 	typed(corev1.SchemeGroupVersion, "Namespace", "namespaces", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Namespaces().Informer()
@@ -94,6 +94,9 @@ var Kinds = []*Kind{
 	}),
 	typed(corev1.SchemeGroupVersion, "PodTemplate", "podtemplates", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().PodTemplates().Informer()
+	}),
+	typed(corev1.SchemeGroupVersion, "Service", "services", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		return f.Core().V1().Services().Informer()
 	}),
 	optional("resource.k8s.io", "DeviceClass", "deviceclasses"),
 	optional("resource.k8s.io", "ResourceSlice", "resourceslices"),

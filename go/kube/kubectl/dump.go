@@ -30,10 +30,6 @@ type page struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// service is the one kind of snapshot/import/dump_kinds.cc that feeders do not send, because no
-// decision reads it. Secrets and ConfigMaps are never read.
-var service = &feed.Kind{GroupVersion: "v1", Kind: "Service", Resource: "services"}
-
 // ErrPartial means that the dump lacks kinds that the server has; they were named in `problems`.
 var ErrPartial = errors.New("the dump lacks kinds that could not be read")
 
@@ -78,7 +74,7 @@ func served(client kubernetes.Interface, problems io.Writer) ([]*feed.Kind, bool
 func WriteDump(ctx context.Context, client kubernetes.Interface, path string, out, problems io.Writer) error {
 	kinds, whole := served(client, problems)
 	dump := newDump()
-	for _, kind := range append(kinds, service) {
+	for _, kind := range kinds {
 		list, err := readAll(ctx, client, kind)
 		if apierrors.IsNotFound(err) && mayLack(kind) {
 			continue

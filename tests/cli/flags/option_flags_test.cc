@@ -67,6 +67,7 @@ ValueKind KindOfFlag(OptionKind kind) {
     case OptionKind::kNames:
     case OptionKind::kKeys:
     case OptionKind::kText:
+    case OptionKind::kFile:
       break;
   }
   return ValueKind::kText;

@@ -548,6 +548,14 @@ TEST(ProtobufObjectTest, DeepAndManyFieldsCostNoMoreThanTheirBytes) {
   EXPECT_THAT(Read(Pod(keys)), HasSubstr("selector=[999]:[v]"));
 }
 
+// Symptom: a capacity is kept as its text, so a snapshot was written that could not be read again.
+TEST(ProtobufObjectTest, AQuantityThatIsNotUtf8IsRefusedWithItsPath) {
+  const std::string device = Sub(1, "gpu-0") + Entry(3, "memory", Sub(1, Sub(1, "150\xf3m")));
+  EXPECT_THAT(
+      Read(Enveloped("resource.k8s.io/v1", "ResourceSlice", Meta("s") + Sub(2, Sub(6, device)))),
+      HasSubstr("spec.devices[0].capacity.memory.value: is not UTF-8"));
+}
+
 TEST(ProtobufObjectTest, FieldsOfAnObjectDoNotCarryOverToTheNext) {
   ProtobufObjectReader reader;
   for (const KindCase& each : Kinds()) {

@@ -99,7 +99,17 @@ constexpr std::string_view kObjects = R"([
  "spec":{"providerID":"aws:///a/i-2"},"status":{"nodeRef":{"kind":"Node","name":"n2"}}},
 {"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"default-x7"},
  "spec":{"nodeClassRef":{"name":"default"}},
- "status":{"nodeName":"n3","providerID":"aws:///a/i-3","imageID":"ami"}},
+ "status":{"nodeName":"n3","providerID":"aws:///a/i-3","imageID":"ami",
+  "lastPodEventTime":"1970-01-01T00:01:30Z","conditions":[
+   {"type":"Initialized","status":"True","reason":"Initialized","message":"",
+    "lastTransitionTime":"1970-01-01T00:01:10Z"},{"type":"Consolidatable","status":"False"}]}},
+{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"default"},
+ "spec":{"weight":10,"template":{"spec":{"expireAfter":"720h"}},"disruption":{
+  "consolidationPolicy":"WhenEmpty","consolidateAfter":"30s","budgets":[{"nodes":"10%"},
+   {"nodes":"0","schedule":"0 9 * * mon-fri","duration":"8h","reasons":["Empty","Drifted"]}]}}},
+{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"static"},
+ "spec":{"replicas":3,"disruption":{"consolidateAfter":"Never","budgets":[]}}},
+{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"bare"},"spec":{}},
 {"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup",
  "metadata":{"name":"train","namespace":"ns"},
  "spec":{"schedulingPolicy":{"gang":{"minCount":4}},"disruptionMode":{"all":{}}}},
@@ -144,6 +154,10 @@ constexpr std::string_view kObjects = R"([
     "controlledResources":["cpu"]}]}},
  "status":{"recommendation":{"containerRecommendations":[
   {"containerName":"main","target":{"cpu":"2"},"lowerBound":{"cpu":"1"}}]}}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"ns"},
+ "spec":{"selector":{"app":"web","tier":"front"},"ports":[{"port":80}],"clusterIP":"10.0.0.5"}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"headless","namespace":"ns"},
+ "spec":{"clusterIP":"None"}},
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns"},
  "spec":{"resourceClaims":[{"name":"a","resourceClaimName":"held"},
   {"name":"b","resourceClaimTemplateName":"gpus"},{"name":"c","resourceClaimTemplateName":"gpus"}]},
@@ -200,7 +214,13 @@ const std::vector<std::string>& Lines() {
       "provider=[aws:///a/i-1]",
       "Machine name=[m] namespace=[openshift-machine-api] group=[machine.openshift.io] node=[n2] "
       "provider=[aws:///a/i-2]",
-      "NodeClaim name=[default-x7] node=[n3] provider=[aws:///a/i-3]",
+      "NodeClaim name=[default-x7] node=[n3] provider=[aws:///a/i-3] condition=[Initialized] "
+      "is=[True] since=70 condition=[Consolidatable] is=[False] podEvent=90",
+      "NodePool name=[default] policy=[WhenEmpty] after=[30s] has_budgets=true budget=[10%] "
+      "schedule=[-] duration=[-] budget=[0] has_reasons=true reasons=[Empty] reasons=[Drifted] "
+      "schedule=[0 9 * * mon-fri] duration=[8h]",
+      "NodePool name=[static] static=true after=[Never] has_budgets=true",
+      "NodePool name=[bare]",
       "PodGroup name=[train] namespace=[ns] group=[scheduling.k8s.io] min_count=4 whole=true",
       "PodGroup name=[older] namespace=[ns] group=[scheduling.k8s.io] min_count=2 whole=true",
       "PodGroup name=[loose] namespace=[ns] group=[scheduling.k8s.io]",
@@ -217,6 +237,8 @@ const std::vector<std::string>& Lines() {
       "VerticalPodAutoscaler name=[web] namespace=[ns] kind=[Deployment] target=[web] "
       "mode=[Initial] recommended=true policy=[*] mode=[Auto] min=[cpu]:10 max=[cpu]:4000 "
       "has_controlled=true controlled=[cpu] container=[main] recommends=[cpu]:2000",
+      "Service name=[web] namespace=[ns] selector=[app]:[web] selector=[tier]:[front]",
+      "Service name=[headless] namespace=[ns]",
       "Pod name=[p] namespace=[ns] claims=[a] claim=[held] claims=[b] claim=[p-b-x7] "
       "template=[gpus] claims=[c] template=[gpus] claim=[p-ext]",
   };

@@ -18,8 +18,8 @@ std::string_view CodeOf(std::string_view api_version, std::string_view kind) {
 }
 
 TEST(UnevaluatedKindsTest, KindsThatMayMatterHaveACode) {
-  EXPECT_EQ(CodeOf("karpenter.sh/v1", "NodePool"), "NodePoolsNotEvaluated");
-  EXPECT_EQ(CodeOf("karpenter.sh/v1beta1", "NodePool"), "NodePoolsNotEvaluated");
+  EXPECT_EQ(CodeOf("karpenter.sh/v1alpha5", "Provisioner"), "NodePoolsNotEvaluated");
+  EXPECT_EQ(CodeOf("karpenter.sh/v1", "Provisioner"), "NodePoolsNotEvaluated");
   for (const char* group : {"scheduling.sigs.k8s.io", "scheduling.run.ai"}) {
     EXPECT_EQ(CodeOf(absl::StrCat(group, "/v1alpha1"), "PodGroup"), "PodGroupsNotEvaluated");
   }
@@ -30,8 +30,8 @@ TEST(UnevaluatedKindsTest, KindsThatDecideNothingHaveNone) {
   EXPECT_EQ(CodeOf("apps/v1", "Deployment"), "");
   EXPECT_EQ(CodeOf("karpenter.k8s.aws/v1", "EC2NodeClass"), "");
   EXPECT_EQ(CodeOf("policy/v1", "PodDisruptionBudget"), "");
-  EXPECT_EQ(CodeOf("v1", "NodePool"), "");
-  EXPECT_EQ(CodeOf("cloud.google.com/v1", "NodePool"), "");
+  EXPECT_EQ(CodeOf("v1", "Provisioner"), "");
+  EXPECT_EQ(CodeOf("cloud.google.com/v1", "Provisioner"), "");
 }
 
 std::string TextOf(const UnevaluatedObjects& objects) {
@@ -48,15 +48,15 @@ std::string TextOf(const UnevaluatedObjects& objects) {
 
 TEST(UnevaluatedObjectsTest, AnObjectInTwoVersionsCountsOnce) {
   UnevaluatedObjects objects;
-  EXPECT_TRUE(objects.Put({"karpenter.sh/v1", "NodePool", "", "b"}));
-  EXPECT_FALSE(objects.Put({"karpenter.sh/v1beta1", "NodePool", "", "b"}));
-  EXPECT_TRUE(objects.Put({"karpenter.sh/v1", "NodePool", "", "a"}));
+  EXPECT_TRUE(objects.Put({"karpenter.sh/v1", "Provisioner", "", "b"}));
+  EXPECT_FALSE(objects.Put({"karpenter.sh/v1beta1", "Provisioner", "", "b"}));
+  EXPECT_TRUE(objects.Put({"karpenter.sh/v1", "Provisioner", "", "a"}));
   EXPECT_FALSE(objects.Put({"apps/v1", "Deployment", "x", "a"}));
-  EXPECT_EQ(TextOf(objects), "NodePool:/a NodePool:/b");
+  EXPECT_EQ(TextOf(objects), "Provisioner:/a Provisioner:/b");
   EXPECT_EQ(objects.Kinds(), 1u);
-  EXPECT_TRUE(objects.Erase({"karpenter.sh/v1", "NodePool", "", "a"}));
-  EXPECT_FALSE(objects.Erase({"karpenter.sh/v1", "NodePool", "", "a"}));
-  EXPECT_TRUE(objects.Erase({"", "NodePool", "", "b"})) << "a deletion need not name the API";
+  EXPECT_TRUE(objects.Erase({"karpenter.sh/v1", "Provisioner", "", "a"}));
+  EXPECT_FALSE(objects.Erase({"karpenter.sh/v1", "Provisioner", "", "a"}));
+  EXPECT_TRUE(objects.Erase({"", "Provisioner", "", "b"})) << "a deletion need not name the API";
   EXPECT_TRUE(objects.empty());
 }
 

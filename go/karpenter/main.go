@@ -1,0 +1,80 @@
+//go:build record
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "karpenter:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	seed := flag.Uint64("seed", 1, "seed of the generator; the same seed makes the same cases")
+	count := flag.Int("cases", 300, "number of cases")
+	perFile := flag.Int("per-file", 50, "cases in one file")
+	folder := flag.String("o", "", "folder that gets the files SEED-NUMBER.json")
+	again := flag.Bool("answer", false, "instead of making cases, write Karpenter's answers anew into the files of the arguments")
+	flag.Parse()
+	if *again {
+		return answerAgain(flag.Args())
+	}
+	if *folder == "" || flag.NArg() > 0 {
+		return fmt.Errorf("-o FOLDER is required, and arguments only with -answer")
+	}
+	cases, err := record(*seed, *count)
+	if err != nil {
+		return err
+	}
+	names, err := writeFiles(*folder, instanceTypes, cases, *perFile)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Println(filepath.Base(name))
+	}
+	return nil
+}
+
+func record(seed uint64, count int) ([]Case, error) {
+	var cases []Case
+	for number := range count {
+		kase, err := generate(seed, number)
+		if err != nil {
+			return nil, fmt.Errorf("case %d of seed %d: %w", number, seed, err)
+		}
+		cases = append(cases, *kase)
+	}
+	return cases, nil
+}
+
+// answerAgain serves cases written by hand.
+func answerAgain(paths []string) error {
+	for _, path := range paths {
+		file, err := readFile(path)
+		if err != nil {
+			return err
+		}
+		file.Karpenter = karpenterVersion
+		for i := range file.Cases {
+			if file.Cases[i].Answers, err = answer(&file.Cases[i], file.InstanceTypes); err != nil {
+				return fmt.Errorf("%s: case %s: %w", path, file.Cases[i].Name, err)
+			}
+		}
+		text, err := marshalFile(file)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
