@@ -44,6 +44,7 @@ AUTOSCALER_MS = {
 COLD_MS = {
     "uniform:1000": 2, "uniform:5000": 12, "mixed:1000": 3, "mixed:5000": 20, "openb": 1.5,
     "uniform:15000x30": 60, "uniform:100000x30": 1000, "topology:5000": 15, "diverse:1000": 0.7,
+    "devices:2000": 100,
 }
 SECOND_MS = {"topology:5000": 8}
 # Verifying a plan may take this many times as long as its pass, or this many milliseconds.
@@ -116,7 +117,7 @@ def rows_of(name, runs):
         return times("ms", target=("<=", SECOND_MS[rest]) if rest in SECOND_MS else None,
                      autoscaler_ms=AUTOSCALER_MS.get(rest, (None, None))[1])
     if kind == "Snapshot_ForkRevert":
-        return times("ns", target=("<=", 50))
+        return times("ns", target=("<=", 10 if rest.startswith("devices") else 50))
     if kind == "Snapshot_Branch":
         return times("us", target=("<=", 10) if rest == "nodes:5000" else None)
     if kind in ("Snapshot_Revert", "Snapshot_Commit"):

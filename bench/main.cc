@@ -24,7 +24,7 @@ names of rows (--list); each row runs 5 times after a warm-up.
   --snapshots A,B,...  clusters of the planner's rows: uniform:N, uniform:NxP (P pods a
                        node), mixed:N, company:N, topology:N, repelling:N, diverse:N,
                        terms:P, excluding:P, budgets:P, claims:P (`ebb gen --help` says what they
-                       are; N nodes, P pods), openb, or files
+                       are; N nodes, P pods), devices:N (a device a pod), openb, or files
   --snapshot FILE      a cluster of your own beside them: all that `ebb plan` reads;
                        may be given often
   --changes-of A,B,... clusters of the rows Live_CompanyChurn (default company:1000,company:5000)
@@ -39,7 +39,7 @@ Left out unless FILTER names it: uniform:100000x30 (3,000,000 pods, some gigabyt
 constexpr std::string_view kDefaultSnapshots[] = {
     "uniform:400", "uniform:1000",  "uniform:5000",  "uniform:15000x30", "mixed:1000",
     "mixed:5000",  "topology:1000", "topology:5000", "repelling:5000",   "diverse:1000",
-    "terms:10000", "claims:10000",  "openb"};
+    "terms:10000", "claims:10000",  "devices:800",   "devices:2000",     "openb"};
 constexpr std::string_view kHuge = "uniform:100000x30";
 
 struct Options {

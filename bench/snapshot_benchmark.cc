@@ -26,6 +26,15 @@ void ForkRevert(benchmark::State& state) {
   }
 }
 
+void ForkRevertWithDevices(benchmark::State& state) {
+  Workload* workload = WorkloadOrSkip(state, "devices:" + std::to_string(state.range(0)));
+  if (workload == nullptr) return;
+  for (auto _ : state) {
+    workload->snapshot.Fork();
+    workload->snapshot.Revert();
+  }
+}
+
 // Forks at depth range(2), moves range(1) pods, then commits or reverts.
 template <bool kCommit>
 void ForkMove(benchmark::State& state) {
@@ -161,6 +170,9 @@ void RegisterSnapshotRows() {
       ->Arg(400)
       ->Arg(5000)
       ->Arg(20000);
+  RegisterBenchmark("BM_Snapshot_ForkRevert/devices", ForkRevertWithDevices)
+      ->ArgName("nodes")
+      ->Arg(2000);
   const std::vector<std::string> names = {"nodes", "changes", "depth"};
   for (const int64_t nodes : {400, 5000, 20000}) {
     auto* const revert = RegisterBenchmark("BM_Snapshot_Revert", ForkMove<false>);

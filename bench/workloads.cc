@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bench/device_workload.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
@@ -90,6 +91,7 @@ absl::Status WriteWorkload(std::string_view name, ObjectSink& sink) {
   if (const auto pods = SizeOf(name, "excluding")) return GenerateExcluding(*pods, sink);
   if (const auto pods = SizeOf(name, "budgets")) return GenerateBudgets(*pods, sink);
   if (const auto pods = SizeOf(name, "claims")) return GenerateClaims(*pods, sink);
+  if (const auto nodes = SizeOf(name, "devices")) return GenerateDevices(*nodes, sink);
   for (const Kind& kind : Kinds()) {
     const auto nodes = SizeOf(name, kind.name);
     if (nodes) return kind.generate({.nodes = *nodes, .seed = kSeed}, sink);

@@ -214,7 +214,7 @@ void Cut(const Catalog& catalog, size_t removals, Termination termination, PlanR
   for (size_t i = removals; i < plan.remove.size(); ++i) {
     is_skipped[Index(plan.remove[i].node)] = true;
     for (const Move& move : plan.remove[i].moves) {
-      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) ++plan.pdb_remaining[Index(pdb)];
+      for (const PdbId pdb : catalog.ChargedBudgets(move.pod)) ++plan.pdb_remaining[Index(pdb)];
     }
   }
   plan.remove.resize(removals);

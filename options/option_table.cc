@@ -57,6 +57,8 @@ constexpr Word<VpaRule> kVpaWords[] = {{"follow", VpaRule::kFollow}, {"ignore", 
 constexpr Word<RuleSet> kRuleSetWords[] = {{"auto", RuleSet::kAuto},
                                            {"autoscaler", RuleSet::kAutoscaler},
                                            {"karpenter", RuleSet::kKarpenter}};
+constexpr Word<UnhealthyPods> kUnhealthyPodsWords[] = {{"keep", UnhealthyPods::kKeep},
+                                                       {"evict", UnhealthyPods::kEvict}};
 constexpr Word<Gangs> kGangsWords[] = {{"keep", Gangs::kKeep}, {"ignore", Gangs::kIgnore}};
 constexpr Word<HeadroomPer> kHeadroomPerWords[] = {{"cluster", HeadroomPer::kCluster},
                                                    {"group", HeadroomPer::kGroup},
@@ -186,7 +188,7 @@ class Rows {
 
 void AddRows(LoadOptions& options, Rows& rows) {
   auto& [priority_cutoff, limits, use, strict, assume_complete, allow_incomplete, bypassed,
-         match_os, version, vpa, scheduler] = options;
+         match_os, version, vpa, scheduler, unhealthy_pods] = options;
   static_cast<void>(limits);
   static_cast<void>(use);
   rows.Integer("expendablePodsPriorityCutoff", priority_cutoff,
@@ -250,6 +252,16 @@ void AddRows(LoadOptions& options, Rows& rows) {
        .about = OptionAbout::kLoading,
        .decides = "what a pod asks for that moves: `follow` its VerticalPodAutoscaler, or "
                   "`ignore` it ([room.md](room.md))"});
+  rows.OneOf(
+      "unhealthyPods", unhealthy_pods, kUnhealthyPodsWords,
+      {.flag = {.name = "unhealthy-pods",
+                .help = "Pods that the eviction API evicts without asking their budget: the budget "
+                        "counts all the same, as in the autoscaler (keep), or not (evict)",
+                .group = kInput,
+                .value = "RULE"},
+       .about = OptionAbout::kLoading,
+       .decides = "pods that the eviction API evicts without asking their budget: `keep` asks it "
+                  "all the same, `evict` does not ([plan.md](plan.md#pods-that-are-not-ready))"});
   rows.File("schedulerConfig",
             {.get = [&scheduler] { return scheduler == nullptr ? "" : scheduler->source; },
              .set =

@@ -33,6 +33,7 @@ bool TakesPodsAsLoadCluster(const LiveSnapshot::Options& live, const LoadOptions
          live.bypassed_schedulers == as.bypassed_schedulers && !live.keep_ended_pods &&
          live.unknown_namespaces == as.unknown_namespaces && live.match_os == as.match_os &&
          live.kubernetes_version == as.kubernetes_version && live.vpa == as.vpa &&
+         live.unhealthy_pods == as.unhealthy_pods &&
          IsSame(live.scheduler.get(), as.scheduler.get());
 }
 
@@ -149,7 +150,8 @@ LiveSnapshot::Options LiveCluster::LiveOptionsOf(const LoadOptions& options) {
           .match_os = options.match_os,
           .kubernetes_version = options.kubernetes_version,
           .vpa = options.vpa,
-          .scheduler = options.scheduler};
+          .scheduler = options.scheduler,
+          .unhealthy_pods = options.unhealthy_pods};
 }
 
 LiveCluster::LiveCluster(const LoadOptions& options)

@@ -60,7 +60,7 @@ class WaveCluster {
     const std::vector<Pdb>& pdbs = catalog().pdbs();
     std::vector<int64_t> evicted(pdbs.size());
     const auto charge = [&](PodId pod) {
-      for (const PdbId pdb : catalog().shape_of(pod).budgets) ++evicted[Index(pdb)];
+      for (const PdbId pdb : catalog().ChargedBudgets(pod)) ++evicted[Index(pdb)];
     };
     if (waves_++ == 0) std::ranges::for_each(answer_.request.pass.evicting, charge);
     PlacePending(made.plan.packed);

@@ -54,6 +54,14 @@ DrainVerdict LongTerminating(const DrainQuestion& q) {
   return IsLongTerminating(q.catalog, q.pod, q.now_s) ? kSkip : kNoOpinion;
 }
 
+// Blocks a pod whose eviction someone has asked for: responders move it, in their own time.
+DrainVerdict Requested(const DrainQuestion& q) {
+  if (q.shape.terminating || IsDaemonSetPod(q.catalog, q.shape)) return kNoOpinion;
+  const bool ended = q.shape.phase == PodPhase::kFailed || q.shape.phase == PodPhase::kSucceeded;
+  if (ended || q.catalog.FindEvictionRequest(q.pod) == kNoText) return kNoOpinion;
+  return Block(BlockingPodReason::kEvictionRequested);
+}
+
 // schema.ParseGroupVersion: the group of "apps/v1" is "apps", of "v1" it is "".
 std::optional<std::string_view> GroupOf(std::string_view api_version) {
   const size_t slash = api_version.find('/');
@@ -164,7 +172,7 @@ DrainVerdict OfGang(const DrainQuestion& q) {
 
 DrainVerdict Budget(const DrainQuestion& q) {
   EBB_DCHECK(q.pdbs != nullptr);
-  for (const PdbId pdb : q.shape.budgets) {
+  for (const PdbId pdb : q.catalog.ChargedBudgets(q.pod)) {
     if (q.pdbs->remaining(pdb) >= 1) continue;
     DrainVerdict verdict = Block(BlockingPodReason::kNotEnoughPdb);
     verdict.pdb = pdb;
@@ -177,6 +185,9 @@ using Rule = DrainVerdict (*)(const DrainQuestion&);
 
 bool IsTerminating(const Catalog&, const PodShape& shape) { return shape.terminating; }
 bool IsOfGang(const Catalog&, const PodShape& shape) { return shape.gang != kNoGang; }
+bool IsBesideRequests(const Catalog& catalog, const PodShape& shape) {
+  return catalog.storage().room().HasEvictionRequests(shape.namespace_name);
+}
 bool IsInKubeSystem(const Catalog& catalog, const PodShape& shape) {
   return catalog.Text(shape.namespace_name) == kSystemNamespace;
 }
@@ -189,6 +200,7 @@ constexpr struct {
 } kRulesBeforeBudgets[] = {
     {Mirror, nullptr},
     {LongTerminating, IsTerminating},
+    {Requested, IsBesideRequests},
     {ReplicaCount, nullptr},
     // Interrupting: these decide at once.
     {DaemonSet, nullptr},
@@ -211,7 +223,7 @@ DrainVerdict FirstOpinion(const DrainQuestion& question) {
   return kNoOpinion;
 }
 
-constexpr std::array<std::string_view, 14> kBlockingReasons = {
+constexpr std::array<std::string_view, 15> kBlockingReasons = {
     "NoReason",
     "ControllerNotFound",
     "MinReplicasReached",
@@ -226,6 +238,7 @@ constexpr std::array<std::string_view, 14> kBlockingReasons = {
     "PendingPodNotUnderstood",
     "PodOfGang",
     "SeveralPdbs",
+    "EvictionRequested",
 };
 
 // --- Karpenter's rules -----------------------------------------------------------------------

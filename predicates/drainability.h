@@ -50,6 +50,7 @@ enum class BlockingPodReason : uint8_t {
   kPendingPodNotUnderstood,  // The pod is pending and may need the node (PendingHolds).
   kPodOfGang,                // The pod's gang runs only as a whole (snapshot/gangs.h).
   kSeveralPdbs,              // Karpenter's rule: several budgets match the pod.
+  kEvictionRequested,        // An EvictionRequest asks for the pod's eviction.
 };
 // "NotEnoughPdb".
 std::string_view ToString(BlockingPodReason reason);

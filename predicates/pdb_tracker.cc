@@ -42,7 +42,7 @@ PdbTracker::Verdict PdbTracker::CanRemovePods(std::span<const PodId> pods) const
   if (remaining_.empty()) return verdict;
   Uses uses;
   for (const PodId pod : pods) {
-    for (const PdbId pdb : catalog_->shape_of(pod).budgets) uses.emplace_back(pdb, pod);
+    for (const PdbId pdb : catalog_->ChargedBudgets(pod)) uses.emplace_back(pdb, pod);
   }
   SortByBudget(uses);
   int32_t count = 0;
@@ -65,7 +65,7 @@ void PdbTracker::RemovePods(std::span<const PodId> pods) {
   EBB_DCHECK(remaining_.size() == catalog_->pdbs().size());
   if (remaining_.empty()) return;
   for (const PodId pod : pods) {
-    for (const PdbId pdb : catalog_->shape_of(pod).budgets) --remaining_[Index(pdb)];
+    for (const PdbId pdb : catalog_->ChargedBudgets(pod)) --remaining_[Index(pdb)];
   }
 }
 

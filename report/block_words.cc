@@ -36,16 +36,27 @@ std::string GangWords(const Catalog& catalog, const PodShape& shape) {
   return fmt::format("{}, of which {} must run", runs, gang.min_count.value_or(0));
 }
 
+// Why the eviction API would not ask the pod's budget; "" if it would.
+std::string FreeWords(const Catalog& catalog, PodId pod, const Pdb& pdb) {
+  if (!catalog.IsFreeOfBudgets(pod)) return "";
+  std::string why = "the pod does not run";
+  if (catalog.IsUnready(pod) && pdb.always_allows_unready) {
+    why = "the pod is not ready and the budget's unhealthyPodEvictionPolicy is AlwaysAllow";
+  } else if (catalog.IsUnready(pod) && pdb.FreesUnready()) {
+    why = fmt::format(
+        "the pod is not ready, and the budget is met without it ({} are healthy, and {} must be)",
+        *pdb.current_healthy, *pdb.desired_healthy);
+  }
+  return fmt::format(
+      "{}, so that the eviction API would evict it; the autoscaler's rule does not look at that, "
+      "and --unhealthy-pods=evict does",
+      why);
+}
+
 std::string BudgetWords(const Catalog& catalog, PodId pod, const Pdb& pdb) {
   std::string text = OutlookWords(pdb);
-  if (pdb.always_allows_unready && catalog.IsUnready(pod)) {
-    text += fmt::format(
-        "{}the pod is not ready and the budget's unhealthyPodEvictionPolicy is AlwaysAllow, so "
-        "that "
-        "the eviction API would evict it; the autoscaler's rule does not look at that",
-        text.empty() ? "" : "; ");
-  }
-  return text;
+  const std::string free = FreeWords(catalog, pod, pdb);
+  return text + (text.empty() || free.empty() ? "" : "; ") + free;
 }
 
 // Why a rule before NotSafeToEvict decides about the pod.
@@ -122,6 +133,10 @@ std::string BlockWords(const Catalog& catalog, PodId pod, BlockingPodReason reas
     return ProtectionWords(catalog.shape_of(pod));
   }
   if (reason == BlockingPodReason::kPodOfGang) return GangWords(catalog, catalog.shape_of(pod));
+  if (reason == BlockingPodReason::kEvictionRequested) {
+    return fmt::format("EvictionRequest {} asks for its eviction, which its responders carry out",
+                       Printable(catalog.Text(catalog.FindEvictionRequest(pod))));
+  }
   if (!pdb) return "";
   return BudgetWords(catalog, pod, catalog.pdbs()[Index(*pdb)]);
 }

@@ -79,7 +79,7 @@ void MarkTooMany(const UnremovableNode& why, Explanation& explanation) {
 void FindSpentBudgets(const Catalog& catalog, const PassReplay& replay, Explanation& explanation) {
   std::set<uint32_t> budgets;
   for (const Explanation::Pod& pod : explanation.pods) {
-    for (const PdbId pdb : catalog.shape_of(pod.pod).budgets) {
+    for (const PdbId pdb : catalog.ChargedBudgets(pod.pod)) {
       budgets.insert(static_cast<uint32_t>(pdb));
     }
   }

@@ -95,7 +95,7 @@ Json NodeJson(const PlanReport& report, const Explanation& explanation) {
   Json places = Json::array();
   for (const Explanation::Place& place : explanation.places) {
     Json tried = PodNameJson(catalog, place.pod);
-    PutTally(place.tally, tried);
+    PutTally(catalog, place.tally, tried);
     if (place.to != kNoNode) tried["putOn"] = catalog.NodeName(place.to);
     if (!place.words.empty()) tried["detail"] = place.words;
     places.push_back(std::move(tried));

@@ -31,6 +31,7 @@ Json VerdictJson(std::string_view node, const FilterVerdict& verdict) {
   if (!verdict.fits) {
     json["plugin"] = FilterName(verdict.filter);
     json["reasons"] = verdict.reasons;
+    if (!verdict.detail.empty()) json["detail"] = verdict.detail;
   }
   return json;
 }
@@ -40,6 +41,7 @@ Json FiltersJson(const std::vector<FilterVerdict>& verdicts) {
   for (const FilterVerdict& verdict : verdicts) {
     Json filter = {{"plugin", FilterName(verdict.filter)}, {"fits", verdict.fits}};
     if (!verdict.fits) filter["reasons"] = verdict.reasons;
+    if (!verdict.detail.empty()) filter["detail"] = verdict.detail;
     filters.push_back(std::move(filter));
   }
   return filters;

@@ -127,7 +127,7 @@ class ClusterWriter {
       Json node = Json::array();
       for (const PlanReport::PodMove& move : removal.pods) {
         Json pod = Json::array();
-        for (const PdbId pdb : catalog_.shape_of(move.pod).budgets) {
+        for (const PdbId pdb : catalog_.ChargedBudgets(move.pod)) {
           const auto [at, is_new] = budget_places_.try_emplace(pdb, budgets_.size());
           if (is_new) budgets_.push_back(pdb);
           pod.push_back(at->second);

@@ -42,7 +42,7 @@ void PassReplay::CarryOut(const RemovableNode& removal) {
     has_guests_.Insert(move.to);
     changed_.push_back(move.to);
     if (context_.cluster->snapshot.NodeOf(move.pod) != removal.node) continue;
-    for (const PdbId pdb : context_.catalog().shape_of(move.pod).budgets) {
+    for (const PdbId pdb : context_.catalog().ChargedBudgets(move.pod)) {
       std::vector<Spent>& spent = spent_[static_cast<uint32_t>(pdb)];
       if (spent.empty() || spent.back().node != removal.node) spent.push_back({removal.node, 0});
       ++spent.back().disruptions;

@@ -27,6 +27,21 @@ void AddNoes(const FilterVerdict& verdict, size_t nodes, Noes& noes) {
   for (const std::string& reason : verdict.reasons) noes[{reason, verdict.filter}] += nodes;
 }
 
+// Counts the answer of one node.
+void AddVerdict(NodeId node, FilterVerdict verdict, PlaceTally& tally, Noes& noes) {
+  if (verdict.fits) {
+    if (tally.fits++ == 0) tally.first_fit = node;
+    return;
+  }
+  AddNoes(verdict, 1, noes);
+  if (verdict.detail.empty()) return;
+  if (tally.details.size() == PlaceTally::kDetailsMax) {
+    ++tally.details_left_out;
+  } else {
+    tally.details.push_back({node, verdict.filter, std::move(verdict.detail)});
+  }
+}
+
 std::vector<PlaceTally::No> Sorted(const Noes& noes) {
   std::vector<PlaceTally::No> sorted;
   for (const auto& [no, nodes] : noes) sorted.push_back({no.second, no.first, nodes});
@@ -74,12 +89,7 @@ PlaceTally TallyPlaces(const ClusterSnapshot& snapshot, PodId pod) {
   snapshot.alive().ForEach([&](NodeId node) {
     if (snapshot.IsGhost(node)) return;
     ++tally.nodes;
-    const FilterVerdict verdict = Ask(snapshot, shape, node);
-    if (!verdict.fits) {
-      AddNoes(verdict, 1, noes);
-    } else if (tally.fits++ == 0) {
-      tally.first_fit = node;
-    }
+    AddVerdict(node, Ask(snapshot, shape, node), tally, noes);
   });
   tally.noes = Sorted(noes);
   return tally;
@@ -167,12 +177,7 @@ std::optional<PlaceTally> PlaceTallies::Of(const ClusterSnapshot& snapshot,
     if (!MayAsk(of.nodes[kPasses])) return std::nullopt;
     for (uint32_t n = 0; n < of.of_node.size(); ++n) {
       if (of.of_node[n] != kPasses) continue;
-      const FilterVerdict verdict = Ask(snapshot, shape, NodeId{n});
-      if (verdict.fits) {
-        if (tally.fits++ == 0) tally.first_fit = NodeId{n};
-      } else {
-        AddNoes(verdict, 1, noes);
-      }
+      AddVerdict(NodeId{n}, Ask(snapshot, shape, NodeId{n}), tally, noes);
     }
   }
   tally.noes = Sorted(noes);

@@ -35,10 +35,19 @@ struct PlaceTally {
     std::string reason;
     size_t nodes;  // One node may give several reasons of one filter.
   };
+  // What the reasons do not say: which devices of the node do not serve the pod, and why.
+  struct Detail {
+    NodeId node;
+    Filter filter;
+    std::string text;
+  };
+  static constexpr size_t kDetailsMax = 3;
   size_t nodes = 0;  // Nodes that were tried: all but the ghost.
   size_t fits = 0;
-  NodeId first_fit = kNoNode;  // In the order of the nodes.
-  std::vector<No> noes;        // The most frequent first.
+  NodeId first_fit = kNoNode;        // In the order of the nodes.
+  std::vector<No> noes;              // The most frequent first.
+  std::vector<Detail> details = {};  // Of the first kDetailsMax nodes that have one.
+  size_t details_left_out = 0;
 
   [[nodiscard]] std::string Text() const;
 };

@@ -363,7 +363,7 @@ Json NodeHeadJson(const PlanReport& report, NodeId node) {
   return json;
 }
 
-void PutTally(const PlaceTally& tally, Json& json) {
+void PutTally(const Catalog& catalog, const PlaceTally& tally, Json& json) {
   json["nodes"] = tally.nodes;
   json["fits"] = tally.fits;
   Json noes = Json::array();
@@ -371,6 +371,12 @@ void PutTally(const PlaceTally& tally, Json& json) {
     noes.push_back({{"filter", FilterName(no.filter)}, {"reason", no.reason}, {"nodes", no.nodes}});
   }
   json["reasons"] = std::move(noes);
+  for (const PlaceTally::Detail& each : tally.details) {
+    json["details"].push_back({{"node", catalog.NodeName(each.node)},
+                               {"filter", FilterName(each.filter)},
+                               {"detail", each.text}});
+  }
+  if (tally.details_left_out > 0) json["detailsLeftOut"] = tally.details_left_out;
 }
 
 Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const PlaceTally* tally) {
@@ -384,7 +390,7 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
   if (why.pod == kNoPod) return json;
   Json pod = PodNameJson(catalog, why.pod);
   if (why.reason == UnremovableReason::kNoPlaceToMovePods) {
-    if (tally != nullptr) PutTally(*tally, pod);
+    if (tally != nullptr) PutTally(catalog, *tally, pod);
     if (const auto detail = PodDetail(report, why); !detail.empty()) pod["detail"] = detail;
     json["unplacedPod"] = std::move(pod);
     return json;

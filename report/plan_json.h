@@ -42,7 +42,7 @@ nlohmann::ordered_json NodeHeadJson(const PlanReport& report, NodeId node);
 // Adds how much of the node was in use; docs/plan.md describes the fields.
 void PutUtilization(const PlanContext& context, NodeId node, nlohmann::ordered_json& json);
 // Adds the number of nodes on which each filter rejected the pod.
-void PutTally(const PlaceTally& tally, nlohmann::ordered_json& json);
+void PutTally(const Catalog& catalog, const PlaceTally& tally, nlohmann::ordered_json& json);
 // `tally` may be null.
 nlohmann::ordered_json KeptJson(const PlanReport& report, const PlanReport::Kept& kept,
                                 const PlaceTally* tally);

@@ -22,6 +22,7 @@
 #include "report/plan_time.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/objects/well_known_names.h"
+#include "snapshot/workload_names.h"
 
 namespace ebb {
 namespace {
@@ -65,7 +66,7 @@ std::vector<int64_t> BudgetsBefore(const Plan& plan, const Catalog& catalog) {
   left.resize(catalog.pdbs().size());
   for (const RemovableNode& node : plan.remove) {
     for (const Move& move : node.moves) {
-      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) ++left[Index(pdb)];
+      for (const PdbId pdb : catalog.ChargedBudgets(move.pod)) ++left[Index(pdb)];
     }
   }
   return left;
@@ -78,7 +79,7 @@ void FindRisks(const Plan& plan, const Catalog& catalog,
   std::vector<int64_t> left = BudgetsBefore(plan, catalog);
   for (PlanReport::Removal& removal : removals) {
     for (const PlanReport::PodMove& move : removal.pods) {
-      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) {
+      for (const PdbId pdb : catalog.ChargedBudgets(move.pod)) {
         removal.risky |= --left[Index(pdb)] < 0;
       }
     }
@@ -148,18 +149,6 @@ std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) 
   return sorted;
 }
 
-// The Deployment "web" for a ReplicaSet "web-5d4f8" whose pods have that hash in a label.
-std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
-  const std::string_view replica_set = catalog.Text(shape.controller.name);
-  const std::optional<TextId> key = catalog.symbols().Find("pod-template-hash");
-  const std::optional<TextId> hash = key ? FindLabel(shape.labels, *key) : std::nullopt;
-  if (!hash) return "";
-  const std::string_view text = catalog.Text(*hash);
-  if (text.empty() || replica_set.size() < text.size() + 2) return "";
-  const std::string_view name = replica_set.substr(0, replica_set.size() - text.size() - 1);
-  return replica_set.ends_with(text) && replica_set[name.size()] == '-' ? name : "";
-}
-
 std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
   std::map<std::tuple<std::string, std::string_view, std::string_view, std::string_view>,
            PlanReport::Keeper>
@@ -211,7 +200,6 @@ PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod) {
   if (!shape.has_controller) return workload;
   workload.kind = catalog.Text(shape.controller.kind);
   workload.name = catalog.Text(shape.controller.name);
-  if (workload.kind != "ReplicaSet") return workload;
   if (const std::string_view deployment = DeploymentOf(catalog, shape); !deployment.empty()) {
     workload.kind = "Deployment";
     workload.name = deployment;

@@ -23,6 +23,7 @@ constexpr std::string_view kMinimumAssumed = "MinimumAssumed";
 constexpr std::string_view kPassedOver = "SafeToEvictPassedOver";
 constexpr std::string_view kNoRoomForDisplaced = "NoRoomForDisplacedPods";
 constexpr std::string_view kWithoutRequests = "PodsWithoutRequests";
+constexpr std::string_view kUnhealthyPods = "UnhealthyPodsKeepNodes";
 
 // Warns about groups that lose all their nodes and have no known minimum.
 void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -150,19 +151,49 @@ void WarnOfDisplaced(const Catalog& catalog, const PlanRequest& request, const P
        ""});
 }
 
+// Warns about nodes whose first obstacle is the budget of a pod for which the eviction API would
+// not ask it.
+void WarnOfUnhealthy(const Catalog& catalog, const PlanResult& made,
+                     std::vector<InputWarning>& warnings) {
+  if (catalog.unhealthy_pods() == UnhealthyPods::kEvict) return;
+  constexpr size_t kShown = 5;
+  size_t nodes = 0;
+  std::string names;
+  for (const UnremovableNode& kept : made.plan.keep) {
+    if (kept.blocking_reason != BlockingPodReason::kNotEnoughPdb || kept.pod == kNoPod) continue;
+    if (!catalog.IsFreeOfBudgets(kept.pod)) continue;
+    if (nodes++ >= kShown) continue;
+    names +=
+        fmt::format("{}{} (pod {})", names.empty() ? "" : ", ",
+                    Printable(catalog.NodeName(kept.node)), Printable(catalog.PodName(kept.pod)));
+  }
+  if (nodes == 0) return;
+  if (nodes > kShown) names += fmt::format(" and {} more", nodes - kShown);
+  warnings.push_back(
+      {std::string(kUnhealthyPods),
+       fmt::format(
+           "{} by the budget of a pod that the eviction API would evict without asking it, "
+           "because the pod is not ready or does not run: {}; --unhealthy-pods=evict "
+           "follows the eviction API",
+           nodes == 1 ? "1 node is kept first" : WithCommas(nodes) + " nodes are kept first",
+           names),
+       ""});
+}
+
 void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 const PlanRequest& request, const PlanResult& made,
                 std::vector<InputWarning>& warnings) {
   std::erase_if(warnings, [](const InputWarning& each) {
     return each.code == kMinimumAssumed || each.code == kPassedOver ||
            each.code == kMovesToOtherArchitecture || each.code == kNoRoomForDisplaced ||
-           each.code == kWithoutRequests;
+           each.code == kWithoutRequests || each.code == kUnhealthyPods;
   });
   WarnOfKarpenter(snapshot, groups, made.plan, request.pass.now_s, warnings);
   WarnOfDisplaced(snapshot.catalog(), request, made, warnings);
   WarnOfMinimums(snapshot, groups, made, warnings);
   WarnOfPassedOver(snapshot, groups, request, made, warnings);
   WarnOfRequests(snapshot, made, warnings);
+  WarnOfUnhealthy(snapshot.catalog(), made, warnings);
   if (auto warning = WarningOfArchitectures(snapshot, made.plan)) {
     warnings.push_back(*std::move(warning));
   }

@@ -186,7 +186,7 @@ PdbTracker SpentBudgets(const Catalog& catalog, std::span<const RemovableCandida
   std::vector<std::vector<PodId>> pods(catalog.pdbs().size());
   for (const RemovableCandidate& candidate : candidates) {
     for (const PodId pod : candidate.move) {
-      for (const PdbId pdb : catalog.shape_of(pod).budgets) pods[Index(pdb)].push_back(pod);
+      for (const PdbId pdb : catalog.ChargedBudgets(pod)) pods[Index(pdb)].push_back(pod);
     }
   }
   PdbTracker spent(catalog);
@@ -209,7 +209,7 @@ void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
   std::vector<Limit> pods(pdbs.size());
   for (size_t c = 0; c < candidates.size(); ++c) {
     for (const PodId pod : candidates[c].move) {
-      if (catalog.shape_of(pod).budgets.empty()) continue;
+      if (catalog.ChargedBudgets(pod).empty()) continue;
       const DrainVerdict verdict =
           ApplyDrainRules(catalog, pod, request.planner.drain, spent, request.pass.now_s,
                           groups.ManagerOf(candidates[c].node));

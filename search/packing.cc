@@ -127,7 +127,7 @@ void PackingProblem::FindSpends(const ClusterSnapshot& running, const NodeGroups
     spent.clear();
     for (const NodeId node : units[unit].nodes) {
       for (const PodId pod : movers[Index(node)]) {
-        const std::vector<PdbId>& of_pod = catalog.shape_of(pod).budgets;
+        const std::span<const PdbId> of_pod = catalog.ChargedBudgets(pod);
         const bool needs = !of_pod.empty() && needs_budgets(pod, node);
         for (const PdbId pdb : of_pod) spent[static_cast<uint32_t>(Index(pdb))].Add(needs);
         if (!workloads || workloads->of[Index(pod)] == Workloads::kNone) continue;

@@ -294,6 +294,10 @@ void PutPlace(const Catalog& catalog, const Explanation::Place& place, wire::Tri
   to.set_tally(place.tally.Text());
   to.set_detail(place.words);
   to.set_fits(place.to != kNoNode);
+  for (const PlaceTally::Detail& each : place.tally.details) {
+    to.add_node_details(absl::StrCat("node ", Absl(catalog.NodeName(each.node)), ": ", each.text));
+  }
+  to.set_node_details_left_out(place.tally.details_left_out);
 }
 
 // How pending pods keep a node.
@@ -335,6 +339,7 @@ wire::PodVerdicts::Verdict& PutVerdict(const ClusterSnapshot& snapshot, NodeId n
   each.set_node(std::string(snapshot.catalog().NodeName(node)));
   each.set_fits(verdict.fits);
   for (const std::string& reason : verdict.reasons) each.add_reasons(reason);
+  each.set_detail(verdict.detail);
   return each;
 }
 

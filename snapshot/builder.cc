@@ -761,7 +761,8 @@ absl::StatusOr<Pdb> SnapshotBuilder::CompileBudget(const objects::PodDisruptionB
              .sync_failed = pdb.sync_failed,
              .sync_message = std::string(pdb.sync_message),
              .desired_healthy = pdb.desired_healthy,
-             .expected_pods = pdb.expected_pods};
+             .expected_pods = pdb.expected_pods,
+             .current_healthy = pdb.current_healthy};
 }
 
 Selector SnapshotBuilder::SelectorOf(const objects::Controller& controller, Symbols& symbols) {

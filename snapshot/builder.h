@@ -123,6 +123,8 @@ class SnapshotBuilder {
 
   // The default is kFollow.
   void SetVpa(VpaRule vpa) { vpa_ = vpa; }
+  // The default is kKeep.
+  void SetUnhealthyPods(UnhealthyPods rule) { catalog_->SetUnhealthyPods(rule); }
 
   // The configuration of the scheduler that places the pods; null: the default one.  It may be set
   // at any time before Build().

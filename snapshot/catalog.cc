@@ -68,6 +68,16 @@ PodId Catalog::FindPod(TextId namespace_name, TextId name) const {
   return kNoPod;
 }
 
+bool Catalog::IsFreeOfBudgets(PodId id) const {
+  const PodShape& shape = shape_of(id);
+  if (shape.terminating || shape.phase == PodPhase::kPending ||
+      shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed) {
+    return true;
+  }
+  return IsUnready(id) && shape.budgets.size() == 1 &&
+         pdbs_[Index(shape.budgets.front())].FreesUnready();
+}
+
 std::string Catalog::PodName(PodId id) const {
   return absl::StrCat(Absl(Text(shape_of(id).namespace_name)), "/", Absl(Text(pod(id).name)));
 }

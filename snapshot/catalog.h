@@ -381,19 +381,32 @@ struct PodInfo {
   int64_t creation_time = 0;
 };
 
+// What becomes of pods that the eviction API would evict without asking their budgets.
+enum class UnhealthyPods : uint8_t {
+  kKeep,   // Their budgets count, as in the autoscaler.
+  kEvict,  // They need no disruption, as in the eviction API.
+};
+
 struct Pdb {
   TextId namespace_name;
   TextId name;
   Selector selector;
   int32_t disruptions_allowed = 0;
 
-  // For answers only, as in objects::PodDisruptionBudget.
+  // As in objects::PodDisruptionBudget.
   bool always_allows_unready = false;
   bool sync_failed = false;
   std::string sync_message = {};
   std::optional<int64_t> desired_healthy = std::nullopt;
   std::optional<int64_t> expected_pods = std::nullopt;
+  std::optional<int64_t> current_healthy = std::nullopt;
 
+  // Whether the eviction API lets pods that run and are not ready go without a disruption: by
+  // AlwaysAllow, or because the budget is met (IfHealthyBudget, the default).
+  [[nodiscard]] bool FreesUnready() const {
+    return always_allows_unready || (current_healthy && desired_healthy && *desired_healthy > 0 &&
+                                     *current_healthy >= *desired_healthy);
+  }
   // Whether the budget allows no disruption even if all its pods are healthy.
   [[nodiscard]] bool NeverAllows() const {
     return desired_healthy && expected_pods && *expected_pods > 0 &&
@@ -553,6 +566,23 @@ class Catalog {
   }
   // Whether the pod runs but is not ready.
   [[nodiscard]] bool IsUnready(PodId id) const { return unready_pods_.contains(id); }
+  // Whether the eviction API evicts the pod without a disruption of its budgets: it does not run,
+  // is being deleted, or is not ready and has one budget, which frees such pods.
+  [[nodiscard]] bool IsFreeOfBudgets(PodId id) const;
+  void SetUnhealthyPods(UnhealthyPods rule) { unhealthy_pods_ = rule; }
+  [[nodiscard]] UnhealthyPods unhealthy_pods() const { return unhealthy_pods_; }
+  // The budgets of which the pod's eviction takes a disruption.
+  [[nodiscard]] std::span<const PdbId> ChargedBudgets(PodId id) const {
+    const std::span<const PdbId> budgets = shape_of(id).budgets;
+    if (budgets.empty() || unhealthy_pods_ == UnhealthyPods::kKeep) [[likely]]
+      return budgets;
+    return IsFreeOfBudgets(id) ? std::span<const PdbId>() : budgets;
+  }
+  // The name of the EvictionRequest for the pod; kNoText: there is none.
+  [[nodiscard]] TextId FindEvictionRequest(PodId id) const {
+    return storage_->room().FindEvictionRequest(shape_of(id).namespace_name, pod(id).name,
+                                                pod(id).key);
+  }
   // Pods whose shape has counts_otherwise set.
   [[nodiscard]] const std::vector<PodId>& pods_counted_otherwise() const {
     return pods_counted_otherwise_;
@@ -703,6 +733,7 @@ class Catalog {
   KubernetesVersion version_ = KubernetesVersion::k136;
   std::shared_ptr<const SchedulerConfig> scheduler_;
   bool version_matters_ = false;
+  UnhealthyPods unhealthy_pods_ = UnhealthyPods::kKeep;
 
   std::vector<NodeInfo> nodes_;
   absl::flat_hash_map<TextId, NodeId> nodes_by_name_;

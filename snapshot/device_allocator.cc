@@ -508,6 +508,16 @@ bool HasUnused(const Devices& devices, const DeviceState& state, NodeId node,
   return missing == 0;
 }
 
+// The expression of a selector, cut where it is long.
+std::string Quoted(std::string_view expression) {
+  constexpr size_t kBytesMax = 200;
+  if (expression.size() <= kBytesMax) return std::string(expression);
+  size_t end = kBytesMax;
+  const auto is_inside = [&] { return (static_cast<uint8_t>(expression[end]) & 0xc0U) == 0x80U; };
+  while (end > 0 && is_inside()) --end;  // No character of UTF-8 is cut in two.
+  return absl::StrCat(Absl(expression.substr(0, end)), "...");
+}
+
 // Why the devices that the node reaches do not serve the claims: up to a few of them.
 std::string DetailOf(const Catalog& catalog, const DeviceState& state, NodeId node,
                      std::span<const DeviceClaimId> claims) {
@@ -517,6 +527,7 @@ std::string DetailOf(const Catalog& catalog, const DeviceState& state, NodeId no
   std::string detail;
   size_t shown = 0;
   size_t left_out = 0;
+  size_t reached = 0;
   const auto say = [&](const DeviceInfo& device, const auto&... why) {
     if (shown == kShown) {
       ++left_out;
@@ -537,11 +548,12 @@ std::string DetailOf(const Catalog& catalog, const DeviceState& state, NodeId no
           for (const uint32_t s : pool.slices) {
             for (uint32_t d = devices.slice(s).first_device; d < devices.slice(s).end_device; ++d) {
               const DeviceInfo& device = devices.device(d);
+              ++reached;
               const auto failed = std::ranges::find_if(selectors, [&](uint32_t selector) {
                 return devices.Ask(selector, device) != Answer::kYes;
               });
               if (failed != selectors.end()) {
-                say(device, "fails selector ", Absl(devices.Expression(*failed)));
+                say(device, "fails selector ", Quoted(devices.Expression(*failed)));
               } else if (!ask.admin_access && state.Uses(device.id) > 0) {
                 say(device, "is in use");
               } else if (!ToleratesAll(ask.tolerations, device.taints)) {
@@ -553,7 +565,8 @@ std::string DetailOf(const Catalog& catalog, const DeviceState& state, NodeId no
       }
     }
   }
-  if (devices.PoolsOf(node).empty()) return "the node reaches no devices";
+  if (reached == 0) return "the node reaches no devices";
+  if (shown == 0) return "each device serves by itself, but not as many together as are asked for";
   if (left_out > 0) absl::StrAppend(&detail, "; and ", left_out, " more");
   return detail;
 }

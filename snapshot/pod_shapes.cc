@@ -12,6 +12,7 @@
 #include "snapshot/objects/key_values.h"
 #include "snapshot/objects/pod_columns.h"
 #include "snapshot/objects/well_known_names.h"
+#include "snapshot/workload_names.h"
 
 namespace ebb {
 namespace {
@@ -907,17 +908,17 @@ void PodShapes::RememberAlike(PodShapeId shape) {
 }
 
 // The names of the workloads whose VerticalPodAutoscaler changes the pod, by kind: of the
-// controller, and of the Deployment or CronJob behind it, whose names follow from those that they
-// give.
+// controller, and of the Deployment or CronJob behind it.
 std::vector<std::pair<std::string_view, std::string>> PodShapes::WorkloadsOf(
     const Catalog& catalog, const PodShape& shape) {
-  const std::string_view kind = catalog.Text(shape.controller.kind);
-  const std::string name(catalog.Text(shape.controller.name));
-  std::vector<std::pair<std::string_view, std::string>> all = {{kind, name}};
-  const size_t dash = name.rfind('-');
-  if (dash == std::string::npos) return all;
-  if (kind == "ReplicaSet") all.emplace_back("Deployment", name.substr(0, dash));
-  if (kind == "Job") all.emplace_back("CronJob", name.substr(0, dash));
+  std::vector<std::pair<std::string_view, std::string>> all = {
+      {catalog.Text(shape.controller.kind), std::string(catalog.Text(shape.controller.name))}};
+  if (const std::string_view name = DeploymentOf(catalog, shape); !name.empty()) {
+    all.emplace_back("Deployment", name);
+  }
+  if (const std::string_view name = CronJobOf(catalog, shape); !name.empty()) {
+    all.emplace_back("CronJob", name);
+  }
   return all;
 }
 

@@ -137,6 +137,23 @@ void RoomObjects::Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbol
   if (held.name == kNoText || age(made) < age(held)) held = std::move(made);
 }
 
+void RoomObjects::Put(const objects::EvictionRequest& request, Symbols& symbols) {
+  if (!request.active) return;
+  const TextId namespace_name = symbols.Intern(request.meta.namespace_name);
+  const TextId uid = request.uid.empty() ? kNoText : symbols.Intern(request.uid);
+  eviction_requests_.try_emplace({namespace_name, symbols.Intern(request.pod), uid},
+                                 symbols.Intern(request.meta.name));
+  eviction_namespaces_.insert(namespace_name);
+}
+
+TextId RoomObjects::FindEvictionRequest(TextId namespace_name, TextId pod, TextId uid) const {
+  for (const TextId asked : {uid, kNoText}) {
+    const auto it = eviction_requests_.find({namespace_name, pod, asked});
+    if (it != eviction_requests_.end()) return it->second;
+  }
+  return kNoText;
+}
+
 const RoomObjects::Group* RoomObjects::FindGroup(GangKind kind, TextId namespace_name,
                                                  TextId name) const {
   const auto it = groups_.find({kind, namespace_name, name});

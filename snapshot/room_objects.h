@@ -1,6 +1,6 @@
-// RoomObjects: the objects that say which pods run together, what room is to be kept, and what a
-// pod will ask for when it returns: PodGroups, CapacityBuffers and their PodTemplates, and
-// VerticalPodAutoscalers.  The part of a Storage that SnapshotBuilder reads when it compiles pods.
+// RoomObjects: the objects that say which pods run together, what room is to be kept, what a pod
+// will ask for when it returns, and which pods are to be evicted: PodGroups, CapacityBuffers and
+// their PodTemplates, VerticalPodAutoscalers, and EvictionRequests.
 //
 // Cost:      Put: some hash look-ups, and a copy of the object's texts; Find: one look-up.
 // Threads:   const methods may run concurrently; the others need exclusive access.
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "snapshot/ids.h"
 #include "snapshot/objects/objects.h"
 #include "snapshot/objects/storage_objects.h"
@@ -96,6 +97,8 @@ class RoomObjects {
   void Put(const objects::PodTemplate& from, Symbols& symbols);
   void Put(const objects::CapacityBuffer& buffer, Symbols& symbols);
   void Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbols);
+  // One that is not active is dropped.
+  void Put(const objects::EvictionRequest& request, Symbols& symbols);
 
   // Null if the input has no such group.
   [[nodiscard]] const Group* FindGroup(GangKind kind, TextId namespace_name, TextId name) const;
@@ -103,6 +106,12 @@ class RoomObjects {
   // webhook chooses.  Null if none does, or none is in a mode that changes pods.
   [[nodiscard]] const Vpa* FindVpa(TextId namespace_name, TextId kind, TextId name) const;
   [[nodiscard]] bool HasVpas() const { return !vpas_.empty(); }
+  // The name of the EvictionRequest for the pod; kNoText: there is none.  `uid` may be anything
+  // that is no UID, if the pod has none.
+  [[nodiscard]] TextId FindEvictionRequest(TextId namespace_name, TextId pod, TextId uid) const;
+  [[nodiscard]] bool HasEvictionRequests(TextId namespace_name) const {
+    return eviction_namespaces_.contains(namespace_name);
+  }
   // The pod of the template, which has the names of the template's metadata alone.
   [[nodiscard]] const objects::Pod* FindTemplate(TextId namespace_name, TextId name) const;
   // In the order of the input.
@@ -115,6 +124,9 @@ class RoomObjects {
   absl::flat_hash_map<std::tuple<TextId, TextId, TextId>, Vpa> vpas_;  // Namespace, kind, name.
   absl::flat_hash_map<std::pair<TextId, TextId>, std::shared_ptr<const OwnedPod>> templates_;
   std::vector<Buffer> buffers_;
+  // By namespace, name and UID of the pod.
+  absl::flat_hash_map<std::tuple<TextId, TextId, TextId>, TextId> eviction_requests_;
+  absl::flat_hash_set<TextId> eviction_namespaces_;
 };
 
 }  // namespace ebb

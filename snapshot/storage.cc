@@ -509,6 +509,7 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
     Effect operator()(const objects::CsiStorageCapacity&) const { return Effect::kAnew; }
     Effect operator()(const objects::DeviceClass&) const { return Effect::kShapes; }
     Effect operator()(const objects::PodGroup&) const { return Effect::kShapes; }
+    Effect operator()(const objects::EvictionRequest&) const { return Effect::kShapes; }
     Effect operator()(const objects::PodTemplate&) const { return Effect::kShapes; }
     Effect operator()(const objects::CapacityBuffer&) const { return Effect::kShapes; }
     Effect operator()(const objects::VerticalPodAutoscaler&) const { return Effect::kShapes; }

@@ -145,6 +145,9 @@ class Storage {
   }
   void Put(const objects::NodePool& pool, Symbols& symbols) { karpenter_.Put(pool, symbols); }
   void Put(const objects::PodGroup& group, Symbols& symbols) { room_.Put(group, symbols); }
+  void Put(const objects::EvictionRequest& request, Symbols& symbols) {
+    room_.Put(request, symbols);
+  }
   void Put(const objects::PodTemplate& from, Symbols& symbols) { room_.Put(from, symbols); }
   void Put(const objects::CapacityBuffer& buffer, Symbols& symbols) { room_.Put(buffer, symbols); }
   void Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbols) { room_.Put(vpa, symbols); }

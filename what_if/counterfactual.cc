@@ -212,7 +212,7 @@ Ladder RemedyFinder::Minimum() const {
 Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
   int64_t pods = 0;
   for (const Explanation::Pod& pod : explanation_.pods) {
-    const auto& budgets = catalog().shape_of(pod.pod).budgets;
+    const std::span<const PdbId> budgets = catalog().ChargedBudgets(pod.pod);
     if (NeedsEviction(pod.outcome) && std::ranges::find(budgets, pdb) != budgets.end()) ++pods;
   }
   const Pdb& budget = catalog().pdbs()[Index(pdb)];

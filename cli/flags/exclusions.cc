@@ -115,6 +115,7 @@ constexpr Exclusion kExclusions[] = {
     {"filter", "--stdin", "--match-os", kOwnObjects},
     {"filter", "--stdin", "--kubernetes-version", kOwnObjects},
     {"filter", "--stdin", "--vpa", kOwnObjects},
+    {"filter", "--stdin", "--unhealthy-pods", kOwnObjects},
     {"filter", "--stdin", "--max-input-bytes", kOwnObjects},
     {"policy simulate", "--series", "--load", kGenerated},
     {"policy simulate", "--series", "--pods", kGenerated},

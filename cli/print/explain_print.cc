@@ -192,6 +192,12 @@ void PrintPlaces(const wire::NodeExplanation& node, bool searched, const Lines& 
   for (const wire::TriedPod& place : node.places()) {
     lines.Say(fmt::format("  {}: {}", Printable(place.pod()), PrintableLine(place.tally())), 4);
     if (!place.detail().empty()) lines.Say("    " + place.detail(), 6);
+    for (const std::string& each : place.node_details()) lines.Say("    " + PrintableLine(each), 6);
+    if (place.node_details_left_out() > 0) {
+      lines.Say(fmt::format("    {} more with such an answer",
+                            Count(place.node_details_left_out(), "node", "nodes")),
+                6);
+    }
   }
   if (std::ranges::all_of(node.places(), &wire::TriedPod::fits)) {
     lines.Say("  In this order all of them find a place. In the order of the pass they did not.",

@@ -23,6 +23,7 @@ std::string Reasons(const Verdict& verdict) {
     if (!joined.empty()) joined += ", ";
     joined += reason;
   }
+  if (!verdict.detail().empty()) joined += "; " + PrintableLine(verdict.detail());
   return joined;
 }
 

@@ -627,7 +627,7 @@ class PassRun {
     std::vector<int32_t> left;
     for (const Pdb& pdb : catalog_.pdbs()) left.push_back(pdb.disruptions_allowed);
     const auto spend = [&](PodId pod) {
-      for (const PdbId pdb : catalog_.shape_of(pod).budgets) --left[Index(pdb)];
+      for (const PdbId pdb : catalog_.ChargedBudgets(pod)) --left[Index(pdb)];
     };
     std::ranges::for_each(input_.evicting, spend);
     for (const RemovableNode& removed : plan_.remove) {

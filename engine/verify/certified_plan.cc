@@ -400,6 +400,8 @@ absl::StatusOr<CertifiedPart> PlanCertificates::Checker::Run(const Plan& plan) {
   const bool has_gangs = !catalog_->gangs().empty() && options_.drain.gangs != Gangs::kIgnore;
   if (has_gangs || !options_.headroom.empty()) part.not_covered = NotCovered::kGangs;
   if (groups_.SomeFollowKarpenter()) part.not_covered = NotCovered::kKarpenter;
+  // What a budget frees depends on the health of its pods, which certificates do not store.
+  if (catalog_->unhealthy_pods() == UnhealthyPods::kEvict) part.not_covered = NotCovered::kBudgets;
   for (const PodId pod : input_->pending) {
     if (!catalog_->shape_of(pod).not_understood.empty()) {
       part.not_covered = NotCovered::kPendingPods;

@@ -137,8 +137,23 @@ absl::Status PlanRules::CheckTotals(const Plan& plan, std::span<const int64_t> r
 // --- Pods --------------------------------------------------------------------------
 
 const std::vector<PdbId>& PlanRules::BudgetsOf(PodId pod) {
+  static const std::vector<PdbId> kNone;
   if (budgets_of_shape_.empty()) FindBudgets();
-  return budgets_of_shape_[Index(catalog_->shape_id(pod))];
+  const std::vector<PdbId>& all = budgets_of_shape_[Index(catalog_->shape_id(pod))];
+  return IsFree(pod, all) ? kNone : all;
+}
+
+// Whether the eviction API does not ask the budgets `all` for the pod, with --unhealthy-pods=evict.
+bool PlanRules::IsFree(PodId pod, const std::vector<PdbId>& all) const {
+  if (catalog_->unhealthy_pods() != UnhealthyPods::kEvict) return false;
+  const PodShape& shape = catalog_->shape_of(pod);
+  if (shape.terminating || shape.phase == PodPhase::kPending) return true;
+  if (shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed) return true;
+  if (!catalog_->IsUnready(pod) || all.size() != 1) return false;
+  const Pdb& pdb = catalog_->pdbs()[Index(all.front())];
+  if (pdb.always_allows_unready) return true;
+  const int64_t desired = pdb.desired_healthy.value_or(0);
+  return desired > 0 && pdb.current_healthy.value_or(0) >= desired;
 }
 
 void PlanRules::FindBudgets() {

@@ -123,6 +123,7 @@ class PlanRules {
   // Reads the candidates of the question, and forgets which nodes CheckPlace allowed for the last
   // one.
   void SetCandidates();
+  [[nodiscard]] bool IsFree(PodId pod, const std::vector<PdbId>& all) const;
   void FindBudgets();
   void FindBudgets(PodShapeId shape);
   OfShape& ShapeOf(PodId pod) {

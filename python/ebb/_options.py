@@ -65,6 +65,7 @@ class Options(TypedDict, total=False):
     match_os: bool | None
     kubernetes_version: Literal["auto", "1.36", "1.37"] | None
     vpa: Literal["follow", "ignore"] | None
+    unhealthy_pods: Literal["keep", "evict"] | None
     scheduler_config_file: Text | None  # A KubeSchedulerConfiguration.
     # The planner.
     candidate_order: Literal["autoscaler", "fewest-pods", "input", "least-utilized"] | None

@@ -63,6 +63,7 @@ const REASONS = {
   NotStarted: "has not started yet",
   HeadroomReached: "less than the headroom would be free",
   PodOfGang: "its gang runs only as a whole",
+  EvictionRequested: "an EvictionRequest asks for its eviction",
   NotUnneededLongEnough: "not unneeded for long enough",
   NotUnneededOtherReason: "its group waits",
   RecentlyUnremovable: "was judged a moment ago",
@@ -560,6 +561,8 @@ function whyOf(node) {
     lines.push(`${pod.namespace}/${pod.name}${pod.reason ? `: ${pod.reason}${pod.podDisruptionBudget ? " " + pod.podDisruptionBudget : ""}` : ""}` +
       `${REASONS[pod.reason] ? `, ${REASONS[pod.reason]}` : ""}${pod.detail ? `; ${pod.detail}` : ""}.`);
     for (const no of pod.reasons || []) lines.push(`${count(no.nodes, "node", "nodes")}: ${no.reason}.`);
+    for (const each of pod.details || []) lines.push(`${each.node}: ${each.detail}.`);
+    if (pod.detailsLeftOut) lines.push(`${count(pod.detailsLeftOut, "more node", "more nodes")} with such an answer.`);
   }
   return lines;
 }

@@ -157,6 +157,7 @@ class Encoder {
     to.set_sync_message(Id(from.sync_message));
     if (from.desired_healthy.has_value()) to.set_desired_healthy(*from.desired_healthy);
     if (from.expected_pods.has_value()) to.set_expected_pods(*from.expected_pods);
+    if (from.current_healthy.has_value()) to.set_current_healthy(*from.current_healthy);
   }
 
   void Put(const objects::Controller& from, wire::Controller& to) {
@@ -315,6 +316,14 @@ class Encoder {
     Put(from.pod, *to.mutable_pod());
   }
 
+  void Put(const objects::EvictionRequest& from, wire::EvictionRequest& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_pod(Id(from.pod));
+    to.set_uid(Id(from.uid));
+    to.set_requester(Id(from.requester));
+    to.set_active(from.active);
+  }
+
   void Put(const objects::CapacityBuffer& from, wire::CapacityBuffer& to) {
     Put(from.meta, *to.mutable_meta());
     to.set_strategy(Id(from.strategy));
@@ -383,6 +392,9 @@ class Encoder {
       void operator()(const objects::NodePool& o) { put.Put(o, *to.mutable_node_pool()); }
       void operator()(const objects::PodGroup& o) { put.Put(o, *to.mutable_pod_group()); }
       void operator()(const objects::PodTemplate& o) { put.Put(o, *to.mutable_pod_template()); }
+      void operator()(const objects::EvictionRequest& o) {
+        put.Put(o, *to.mutable_eviction_request());
+      }
       void operator()(const objects::CapacityBuffer& o) {
         put.Put(o, *to.mutable_capacity_buffer());
       }
@@ -823,6 +835,14 @@ class Decoder {
     Get(from.pod(), to.pod);
   }
 
+  void Get(const wire::EvictionRequest& from, objects::EvictionRequest& to) {
+    Get(from.meta(), to.meta);
+    to.pod = At(from.pod());
+    to.uid = At(from.uid());
+    to.requester = At(from.requester());
+    to.active = from.active();
+  }
+
   void Get(const wire::CapacityBuffer& from, objects::CapacityBuffer& to) {
     Get(from.meta(), to.meta);
     to.strategy = At(from.strategy());
@@ -862,6 +882,7 @@ class Decoder {
     to.sync_message = At(from.sync_message());
     if (from.has_desired_healthy()) to.desired_healthy = from.desired_healthy();
     if (from.has_expected_pods()) to.expected_pods = from.expected_pods();
+    if (from.has_current_healthy()) to.current_healthy = from.current_healthy();
   }
 
   void Get(const wire::Controller& from, objects::Controller& to) {
@@ -1176,6 +1197,9 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
       return true;
     case wire::Object::kService:
       visit(std::type_identity<objects::Service>(), object.service());
+      return true;
+    case wire::Object::kEvictionRequest:
+      visit(std::type_identity<objects::EvictionRequest>(), object.eviction_request());
       return true;
     case wire::Object::OBJECT_NOT_SET:
       break;

@@ -344,6 +344,8 @@ class ObjectFields {
   bool ReadVolcanoPodGroup() { return ReadPodGroup("scheduling.volcano.sh"); }
   bool ReadPodTemplate();
   bool ReadCapacityBuffer();
+  bool ReadEvictionRequest();
+  bool EvictionRequestSpec(Value& value, objects::EvictionRequest& request);
   bool ReadVerticalPodAutoscaler();
   bool ReadService();
   bool DisruptionMode(Value& value, Text& mode);
@@ -532,6 +534,8 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
     {"autoscaling.k8s.io", "VerticalPodAutoscaler", true, Type::kStorage,
      &ObjectFields::ReadVerticalPodAutoscaler},
     {"", "Service", true, Type::kStorage, &ObjectFields::ReadService},
+    {"lifecycle.k8s.io", "EvictionRequest", true, Type::kStorage,
+     &ObjectFields::ReadEvictionRequest},
 };
 
 // ---------------------------------------------------------------------------
@@ -1538,6 +1542,7 @@ bool ObjectFields<Fields>::BudgetStatus(Value& value) {
       return fields_.Int32(member, budget_->disruptions_allowed, 0);
     }
     if (part == "desiredHealthy") return fields_.Int32(member, budget_->desired_healthy.emplace());
+    if (part == "currentHealthy") return fields_.Int32(member, budget_->current_healthy.emplace());
     if (part == "expectedPods") return fields_.Int32(member, budget_->expected_pods.emplace());
     if (part != "conditions") return true;
     return fields_.Elements(member, [this](Value& each) { return BudgetCondition(each); });
@@ -2295,6 +2300,51 @@ bool ObjectFields<Fields>::ReadPodTemplate() {
     });
   });
   from.pod.not_understood = batch_->texts.Copy(not_understood_);
+  return read;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadEvictionRequest() {
+  auto& request = Renewed<objects::EvictionRequest>();
+  bool is_over = false;
+  const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, request.meta);
+    if (key == "spec") return EvictionRequestSpec(value, request);
+    if (key != "status") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part != "conditions") return true;
+      return fields_.Elements(member, [&](Value& each) {
+        Text type;
+        Text status;
+        const bool ok = fields_.Members(each, [&](Key field, Value& text) {
+          if (field == "type") return fields_.String(text, type);
+          return field != "status" || fields_.String(text, status);
+        });
+        is_over = is_over || (status == "True" && (type == "TargetEvicted" || type == "Failed"));
+        return ok;
+      });
+    });
+  });
+  request.active = request.active && !is_over;
+  return read;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::EvictionRequestSpec(Value& value, objects::EvictionRequest& request) {
+  Text intent;
+  const bool read = fields_.Members(value, [&](Key part, Value& member) {
+    if (part == "intent") return fields_.String(member, intent);
+    if (part == "requester") return fields_.String(member, request.requester);
+    if (part != "target") return true;
+    return fields_.Members(member, [&](Key kind, Value& pod) {
+      if (kind != "pod") return true;
+      return fields_.Members(pod, [&](Key field, Value& text) {
+        if (field == "name") return fields_.String(text, request.pod);
+        return field != "uid" || fields_.String(text, request.uid);
+      });
+    });
+  });
+  request.active = intent == "Eviction";
   return read;
 }
 

@@ -729,6 +729,17 @@ Json ToJson(const objects::PodTemplate& from) {
   return json;
 }
 
+Json ToJson(const objects::EvictionRequest& request) {
+  Json json = Object("lifecycle.k8s.io/v1alpha1", "EvictionRequest", request.meta);
+  Json& spec = json["spec"];
+  spec["target"]["pod"] = Json::object();
+  Put(spec["target"]["pod"], "name", request.pod);
+  Put(spec["target"]["pod"], "uid", request.uid);
+  Put(spec, "requester", request.requester);
+  spec["intent"] = request.active ? "Eviction" : "Withdrawn";
+  return json;
+}
+
 Json ToJson(const objects::CapacityBuffer& buffer) {
   Json json = Object("autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", buffer.meta);
   Json& status = json["status"] = Json::object();
@@ -844,6 +855,7 @@ absl::Status ObjectWriter::OnPodDisruptionBudget(const objects::PodDisruptionBud
   status["disruptionsAllowed"] = budget.disruptions_allowed;
   Put(status, "desiredHealthy", budget.desired_healthy);
   Put(status, "expectedPods", budget.expected_pods);
+  Put(status, "currentHealthy", budget.current_healthy);
   if (budget.sync_failed) {
     status["conditions"].push_back({{"type", "DisruptionAllowed"},
                                     {"status", "False"},

@@ -275,6 +275,7 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   builder_.SetVersion(options_.kubernetes_version);
   builder_.SetVpa(options_.vpa);
   builder_.SetScheduler(options_.scheduler);
+  builder_.SetUnhealthyPods(options_.unhealthy_pods);
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
   if (!snapshot.ok()) return snapshot.status();
   snapshot->SetMatchOs(options_.match_os);

@@ -73,6 +73,7 @@ struct LoadOptions {
   // Sets `scheduler` from a KubeSchedulerConfiguration; an empty text is none.
   // Errors: as ParseSchedulerConfig (formats/read_scheduler_config.h).
   absl::Status ReadScheduler(std::string_view text);
+  UnhealthyPods unhealthy_pods = UnhealthyPods::kKeep;
 };
 
 // A number of pods, and "namespace/name" of the first one.

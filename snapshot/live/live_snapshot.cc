@@ -770,6 +770,7 @@ bool LiveSnapshot::BuildAgain() {
   builder->SetVersion(options_.kubernetes_version);
   builder->SetVpa(options_.vpa);
   builder->SetScheduler(options_.scheduler);
+  builder->SetUnhealthyPods(options_.unhealthy_pods);
   BuilderSink sink(*builder);
   const absl::Status given = GiveObjects(sink);
   EBB_CHECK(given.ok());

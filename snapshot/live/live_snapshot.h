@@ -216,6 +216,7 @@ class LiveSnapshot {
     VpaRule vpa = VpaRule::kFollow;
     // See SnapshotBuilder::SetScheduler.
     std::shared_ptr<const SchedulerConfig> scheduler = nullptr;
+    UnhealthyPods unhealthy_pods = UnhealthyPods::kKeep;
     // Must outlive the LiveSnapshot.  May be null.
     RebuildObserver* rebuild_observer = nullptr;
   };

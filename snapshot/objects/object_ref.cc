@@ -35,7 +35,8 @@ constexpr std::string_view kStorageKinds[] = {"PersistentVolume",
                                               "CapacityBuffer",
                                               "VerticalPodAutoscaler",
                                               "NodePool",
-                                              "Service"};
+                                              "Service",
+                                              "EvictionRequest"};
 static_assert(std::size(kStorageKinds) == std::variant_size_v<StorageObject>);
 
 template <typename Kind>
@@ -44,7 +45,8 @@ constexpr bool kIsNamespacedStorage =
     std::is_same_v<Kind, ResourceClaim> || std::is_same_v<Kind, ResourceClaimTemplate> ||
     std::is_same_v<Kind, Machine> || std::is_same_v<Kind, PodGroup> ||
     std::is_same_v<Kind, PodTemplate> || std::is_same_v<Kind, CapacityBuffer> ||
-    std::is_same_v<Kind, VerticalPodAutoscaler> || std::is_same_v<Kind, Service>;
+    std::is_same_v<Kind, VerticalPodAutoscaler> || std::is_same_v<Kind, Service> ||
+    std::is_same_v<Kind, EvictionRequest>;
 
 }  // namespace
 

@@ -269,12 +269,13 @@ struct PodDisruptionBudget {
   LabelSelector selector;
   int64_t disruptions_allowed = 0;
 
-  // Shown in answers; no decision reads these.
+  // Shown in answers.  Some decide with UnhealthyPods::kEvict (catalog.h).
   bool always_allows_unready = false;      // spec.unhealthyPodEvictionPolicy is AlwaysAllow.
   bool sync_failed = false;                // Condition DisruptionAllowed is False, SyncFailed.
   Text sync_message;                       // That condition's message.
   std::optional<int64_t> desired_healthy;  // status.desiredHealthy.
   std::optional<int64_t> expected_pods;    // status.expectedPods.
+  std::optional<int64_t> current_healthy;  // status.currentHealthy.
 };
 
 enum class ControllerKind : uint8_t {

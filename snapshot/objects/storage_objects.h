@@ -316,11 +316,22 @@ struct Service {
   KeyValues selector;  // spec.selector.
 };
 
+// An EvictionRequest of lifecycle.k8s.io: someone asks for the eviction of a pod, and the pod's
+// responders carry it out in their own time.
+struct EvictionRequest {
+  ObjectMeta meta;
+  Text pod;        // spec.target.pod.name, in the request's namespace.
+  Text uid;        // spec.target.pod.uid.
+  Text requester;  // spec.requester.
+  // spec.intent is Eviction, and no condition TargetEvicted or Failed is True.
+  bool active = false;
+};
+
 using StorageObject =
     std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver, CsiNode,
                  VolumeAttachment, CsiStorageCapacity, DeviceClass, ResourceClaim,
                  ResourceClaimTemplate, ResourceSlice, Machine, NodeClaim, PodGroup, PodTemplate,
-                 CapacityBuffer, VerticalPodAutoscaler, NodePool, Service>;
+                 CapacityBuffer, VerticalPodAutoscaler, NodePool, Service, EvictionRequest>;
 
 }  // namespace ebb::objects
 

@@ -43,7 +43,6 @@ constexpr auto kKinds = std::to_array<UnevaluatedKind>({
      "uses"},
     {"policy.kruise.io", "PodUnavailableBudget", kBudgets, kBudgetsWhy},
     {"*", "DisruptionBudget", kBudgets, kBudgetsWhy},
-    {"lifecycle.k8s.io", "EvictionRequest", kEvictors, kEvictorsWhy},
     {"lifecycle.k8s.io", "Eviction", kEvictors, kEvictorsWhy},
     {"descheduler", "DeschedulerPolicy", kEvictors, kEvictorsWhy},
     {"operator.openshift.io", "KubeDescheduler", kEvictors, kEvictorsWhy},

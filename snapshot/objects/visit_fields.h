@@ -81,7 +81,7 @@ EBB_FIELDS(NodeImage, names, size_bytes);
 EBB_FIELDS(Node, meta, unschedulable, provider_id, taints, allocatable, capacity, conditions,
            declared_features, images, operating_system, architecture, kubelet_version);
 EBB_FIELDS(PodDisruptionBudget, meta, selector, disruptions_allowed, always_allows_unready,
-           sync_failed, sync_message, desired_healthy, expected_pods);
+           sync_failed, sync_message, desired_healthy, expected_pods, current_healthy);
 EBB_FIELDS(Controller, kind, meta, spec_replicas, completions, status_replicas, succeeded,
            selector);
 EBB_FIELDS(Namespace, meta);
@@ -124,6 +124,7 @@ EBB_FIELDS(NodePool, meta, is_static, policy, consolidate_after, has_budgets, bu
 EBB_FIELDS(PodGroup, meta, group, min_count, whole);
 EBB_FIELDS(PodTemplate, meta, pod);
 EBB_FIELDS(CapacityBuffer, meta, strategy, template_name, replicas, ready);
+EBB_FIELDS(EvictionRequest, meta, pod, uid, requester, active);
 EBB_FIELDS(VerticalPodAutoscaler::Policy, container, mode, min_allowed, max_allowed, has_controlled,
            controlled);
 EBB_FIELDS(VerticalPodAutoscaler::Recommendation, container, target);

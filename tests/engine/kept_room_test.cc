@@ -82,7 +82,11 @@ Cluster Web() {
   cluster.Add(Node("b").Cpu(4500)).Add(Node("c").Cpu(4000));
   cluster.Add(Pod("filler").On("b").Cpu(2500));
   for (const char* const name : {"web-1", "web-2"}) {
-    cluster.Add(Pod(name).On("c").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e"));
+    cluster.Add(Pod(name)
+                    .On("c")
+                    .Cpu(500)
+                    .OwnedBy("ReplicaSet", "web-4b5e")
+                    .Label("pod-template-hash", "4b5e"));
   }
   return cluster;
 }
@@ -156,7 +160,7 @@ TEST_F(KeptRoomTest, InitContainersStillNeedTheirRoom) {
   cluster.Add(Node("b").Cpu(4000)).Add(Node("c").Cpu(4000));
   cluster.Add(Pod("filler").On("b").Cpu(2000));
   Pod pod("web-1");
-  pod.On("c").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e");
+  pod.On("c").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e").Label("pod-template-hash", "4b5e");
   objects::Container init;
   init.name = "init";
   init.requests = {{.name = "cpu", .amount = 800}};

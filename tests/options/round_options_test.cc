@@ -32,7 +32,9 @@ std::vector<Json::json_pointer> Leaves(const Json& json) {
 }
 
 // Another valid value for the field.
-Json Changed(const Json& value) {
+Json Changed(const Json& options, const Json::json_pointer& leaf) {
+  const Json& value = options[leaf];
+  if (leaf.back() == "unhealthyPods") return "evict";
   if (value.is_array()) return Json::array({"custom"});
   if (value.is_boolean()) return !value.get<bool>();
   if (value.is_number_integer()) return value.get<int64_t>() + 1;
@@ -60,10 +62,10 @@ std::string ErrorOf(const Json& json) {
 TEST(RoundOptionsTest, AChangedFieldSurvivesJsonAndChangesNoOther) {
   const Json defaults = OptionsJson({});
   const auto leaves = Leaves(defaults);
-  EXPECT_EQ(leaves.size(), 52u);
+  EXPECT_EQ(leaves.size(), 53u);
   for (const auto& leaf : leaves) {
     Json changed = defaults;
-    changed[leaf] = Changed(defaults[leaf]);
+    changed[leaf] = Changed(defaults, leaf);
     const auto options = ParseOptions("r.db: round 3", changed);
     ASSERT_TRUE(options.ok()) << options.status();
     EXPECT_EQ(OptionsJson(*options), changed) << leaf;
@@ -114,6 +116,7 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   options.rules = RuleSet::kKarpenter;
   options.load.vpa = VpaRule::kIgnore;
   ASSERT_TRUE(options.load.ReadScheduler(kSchedulerConfig).ok());
+  options.load.unhealthy_pods = UnhealthyPods::kEvict;
   down.recent_eviction_ttl_s = 21;
   down.displaced_pods = DisplacedPods::kBestEffort;
   down.skipped_timer = SkippedTimer::kLost;
@@ -125,7 +128,7 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
     "candidateOrder": "least-utilized",
     "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true,
               "bypassedSchedulerNames": ["custom"], "matchOs": false,
-              "kubernetesVersion": "1.37", "vpa": "ignore"},
+              "kubernetesVersion": "1.37", "vpa": "ignore", "unhealthyPods": "evict"},
     "readiness": {"startupTaints": ["a", "b"], "startupTaintPrefixes": ["c/"],
                   "csiNodeAware": true},
     "rules": "karpenter",
@@ -279,7 +282,7 @@ TEST(OptionTableTest, ValuesAreComparedAndCopiedByRow) {
   const Json defaults = OptionsJson(from);
   for (const auto& leaf : Leaves(defaults)) {
     Json changed = defaults;
-    changed[leaf] = Changed(defaults[leaf]);
+    changed[leaf] = Changed(defaults, leaf);
     from = *ParseOptions("x", changed);
     to = RoundOptions();
     const std::vector<OptionField> a = FieldsOf(from);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/random_cluster.h"
+#include "tests/testing/cluster_builder.h"
 
 namespace ebb::place_tally_test {
 namespace {
@@ -16,6 +17,9 @@ void ExpectEqual(const PlaceTally& a, const PlaceTally& b) {
   EXPECT_EQ(a.fits, b.fits);
   EXPECT_EQ(a.first_fit, b.first_fit);
   EXPECT_EQ(a.Text(), b.Text());
+  EXPECT_EQ(a.details_left_out, b.details_left_out);
+  ASSERT_EQ(a.details.size(), b.details.size());
+  for (size_t i = 0; i < a.details.size(); ++i) EXPECT_EQ(a.details[i].text, b.details[i].text);
 }
 
 // Nodes of the cluster that run pods.
@@ -67,6 +71,32 @@ TEST(PlaceTalliesTest, TheTallyEqualsTheVerdictsOfEveryFilterOnEveryNode) {
     }
   }
   EXPECT_GT(questions, 5000u);
+}
+
+// Symptom: no answer named the devices that did not serve a pod.
+TEST(PlaceTalliesTest, TheFirstNodesSayWhyTheirDevicesDoNotServe) {
+  objects::DeviceClass gpu;
+  gpu.meta.name = "gpu";
+  objects::ResourceClaim claim;
+  claim.meta.namespace_name = "default";
+  claim.meta.name = "c";
+  claim.meta.owners = {
+      {.api_version = "v1", .kind = "Pod", .name = "p", .uid = "u", .controller = true}};
+  claim.requests.emplace_back().asks.emplace_back().class_name = "gpu";
+  claim.requests[0].name = "r";
+  test::Cluster cluster;
+  cluster.Add(gpu).Add(claim);
+  for (const char* const name : {"a", "b", "c", "d", "e"}) cluster.Add(test::Node(name));
+  test::Pod pod("p");
+  pod.raw.meta.uid = "u";
+  pod.raw.resource_claims = {{"gpu", "c", "one"}};
+  const ClusterSnapshot snapshot = cluster.Add(pod).Build();
+  const PlaceTally tally = TallyPlaces(snapshot, test::PodNamed(snapshot, "p"));
+  EXPECT_EQ(tally.fits, 0u);
+  ASSERT_EQ(tally.details.size(), PlaceTally::kDetailsMax);
+  EXPECT_EQ(tally.details[2].node, test::NodeNamed(snapshot, "c"));
+  EXPECT_EQ(tally.details[0].text, "the node reaches no devices");
+  EXPECT_EQ(tally.details_left_out, 2u);
 }
 
 }  // namespace

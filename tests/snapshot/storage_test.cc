@@ -360,6 +360,7 @@ TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
       {objects::ResourceClaimTemplate(), kShapes},
       {objects::ResourceSlice(), kShapes},
       {objects::PodGroup(), kShapes},
+      {objects::EvictionRequest(), kShapes},
       {objects::PodTemplate(), kShapes},
       {objects::CapacityBuffer(), kShapes},
       {objects::VerticalPodAutoscaler(), kShapes},

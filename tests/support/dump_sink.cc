@@ -330,6 +330,12 @@ Line Dumped(const objects::PodTemplate& from) {
   return line.Put("selector", from.pod.node_selector);
 }
 
+Line Dumped(const objects::EvictionRequest& request) {
+  Line line("EvictionRequest");
+  line.Put("name", request.meta).Put("pod", request.pod).Put("uid", request.uid);
+  return line.Put("requester", request.requester).Put("active", request.active);
+}
+
 Line Dumped(const objects::CapacityBuffer& buffer) {
   Line line("CapacityBuffer");
   line.Put("name", buffer.meta).Put("strategy", buffer.strategy);
@@ -424,6 +430,7 @@ absl::Status DumpSink::OnPodDisruptionBudget(const objects::PodDisruptionBudget&
   line.Put("always_allows", budget.always_allows_unready);
   line.Put("sync_failed", budget.sync_failed).Put("sync_message", budget.sync_message);
   line.Put("desired", budget.desired_healthy).Put("expected", budget.expected_pods);
+  line.Put("healthy", budget.current_healthy);
   lines_.push_back(line.text());
   return absl::OkStatus();
 }

@@ -330,8 +330,14 @@ class Cluster {
     return *this;
   }
 
+  Cluster& Unhealthy(UnhealthyPods rule) {
+    unhealthy_pods_ = rule;
+    return *this;
+  }
+
   [[nodiscard]] absl::StatusOr<ClusterSnapshot> TryBuild() const {
     SnapshotBuilder builder(symbols_);
+    builder.SetUnhealthyPods(unhealthy_pods_);
     absl::Status status;
     const auto add = [&](absl::Status added) { status.Update(added); };
     for (const objects::Namespace& ns : namespaces_) add(builder.AddNamespace(ns));
@@ -404,6 +410,7 @@ class Cluster {
   std::vector<objects::Controller> controllers_;
   std::vector<objects::Namespace> namespaces_;
   std::vector<objects::StorageObject> storage_;
+  UnhealthyPods unhealthy_pods_ = UnhealthyPods::kKeep;
 };
 
 // Look-ups that end the process where there is nothing of that name.

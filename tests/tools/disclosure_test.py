@@ -151,6 +151,57 @@ class DisclosureTest(base.EbbTest):
         self.assertNotIn("gangs", plan["summary"])
         self.assertNotIn("PodOfGang", json.dumps(plan))
 
+    # --- Devices
+
+    DRIVER = "gpu.example.com"
+
+    def devices(self, on, *models):
+        listed = [{"name": f"gpu-{i}", "attributes": {"model": {"string": model}}} for i, model in enumerate(models)]
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": on},
+                "spec": {"driver": self.DRIVER, "nodeName": on, "devices": listed,
+                         "pool": {"name": on, "generation": 1, "resourceSliceCount": 1}}}
+
+    def with_device(self, name, on):
+        """A pod that uses gpu-0 of its node, an a100, and its claim."""
+        user = pod(name, on, cpu="100m")
+        user["metadata"]["uid"] = "uid-" + name
+        user["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
+        user["status"]["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": name}]
+        selector = f'device.attributes["{self.DRIVER}"].model == "a100"'
+        request = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": selector}}]}}
+        result = {"request": "gpu", "driver": self.DRIVER, "pool": on, "device": "gpu-0"}
+        terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [on]}]}]
+        claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+                 "metadata": {"name": name, "namespace": "default", "ownerReferences": [
+                     {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": "uid-" + name, "controller": True}]},
+                 "spec": {"devices": {"requests": [request]}},
+                 "status": {"allocation": {"devices": {"results": [result]},
+                                           "nodeSelector": {"nodeSelectorTerms": terms}},
+                            "reservedFor": [{"resource": "pods", "name": name, "uid": "uid-" + name}]}}
+        return [user, claim]
+
+    # Symptom: the reason of the devices was computed, and no answer showed it.
+    def test_the_device_that_does_not_serve_a_pod_is_named(self):
+        cluster = [{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+                   node("a"), node("b"), node("c"), node("d"), node("e"), *self.with_device("p", "a"),
+                   *self.with_device("q", "b"), self.devices("a", *4 * ["a100"]), self.devices("b", "a100", "t4")]
+        fails = 'device gpu-1 of pool b fails selector device.attributes["gpu.example.com"].model == "a100"'
+        plan, _ = self.plan(cluster)
+        kept = next(each for each in plan["keep"] if each["node"] == "a")
+        details = kept["unplacedPod"]["details"]
+        self.assertEqual(details[0], {"node": "b", "filter": "DynamicResources",
+                                      "detail": f"device gpu-0 of pool b is in use; {fails}"})
+        self.assertEqual(len(details) + kept["unplacedPod"].get("detailsLeftOut", 0), kept["unplacedPod"]["nodes"])
+        text = " ".join(self.explain(cluster, "a")[0].split())
+        self.assertIn("node b: device gpu-0 of pool b is in use; " + fails, text)
+        dump = self.dump(cluster)
+        asked = ["filter", dump, "--assume-complete", "--pod", "default/p"]
+        self.assertIn("cannot allocate all claims; device gpu-0 of pool b is in use; " + fails, self.ebb(*asked)[0])
+        self.assertIn("cannot allocate all claims; the node reaches no devices", self.ebb(*asked)[0])
+        nodes = json.loads(self.ebb(*asked, "-o", "json")[0])["results"][0]["nodes"]
+        self.assertIn(fails, next(each for each in nodes if each["node"] == "b")["detail"])
+        self.assertIn(fails, self.ebb(*asked, "--node", "b")[0])
+
     # --- Room
 
     def buffer(self, replicas, *more):
@@ -491,6 +542,30 @@ class DisclosureTest(base.EbbTest):
         self.assertIn("AlwaysAllow", text("False", "AlwaysAllow"))
         self.assertNotIn("AlwaysAllow", text("True", "AlwaysAllow"))
         self.assertNotIn("AlwaysAllow", text("False", "IfHealthyBudget"))
+        self.assertIn("--unhealthy-pods=evict does", text("False", "AlwaysAllow"))
+        plan, _ = self.plan(cluster("False", "AlwaysAllow"))
+        self.assertIn("1 node is kept first", self.warnings(plan)["UnhealthyPodsKeepNodes"])
+        self.assertIn("a (pod default/w0)", self.warnings(plan)["UnhealthyPodsKeepNodes"])
+        self.assertNotIn("UnhealthyPodsKeepNodes", self.warnings(self.plan(cluster("True", "AlwaysAllow"))[0]))
+        freed, _ = self.plan(cluster("False", "AlwaysAllow"), "--unhealthy-pods=evict")
+        self.assertNotIn("UnhealthyPodsKeepNodes", self.warnings(freed))
+        self.assertGreater(len(freed["remove"]), len(plan["remove"]))
+
+    def test_an_eviction_request_keeps_its_node_and_is_named(self):
+        request = {"apiVersion": "lifecycle.k8s.io/v1alpha1", "kind": "EvictionRequest",
+                   "metadata": {"name": "drain-w0", "namespace": "default"},
+                   "spec": {"target": {"pod": {"name": "w", "uid": "uid-w"}},
+                            "requester": "example.org/maintenance", "intent": "Eviction"}}
+        running = pod("w", "a", cpu="100m")
+        running["metadata"]["uid"] = "uid-w"
+        cluster = [node("a"), node("b"), running, pod("q", "b", cpu="3")]
+        self.assertEqual([each["node"] for each in self.plan(cluster)[0]["remove"]], ["a"])
+        plan, _ = self.plan(cluster + [request])
+        self.assertEqual(plan["remove"], [])
+        kept = next(each for each in plan["keep"] if each["node"] == "a")
+        self.assertEqual(kept["blockingPod"]["reason"], "EvictionRequested")
+        self.assertIn("EvictionRequest drain-w0 asks for its eviction", kept["blockingPod"]["detail"])
+        self.assertNotIn("EvictorsNotEvaluated", self.warnings(plan))
 
     def test_blockers_try_to_leave_out_requests_of_daemonsets(self):
         agents = [owned(pod(f"agent-{n}", n, cpu="2500m", safe=False), "apps/v1", "DaemonSet")

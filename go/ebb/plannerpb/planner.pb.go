@@ -8447,13 +8447,16 @@ func (x *SpentBudget) GetSpentFor() []*SpentBudget_Node {
 }
 
 type TriedPod struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pod           string                 `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`     // NAMESPACE/NAME
-	Tally         string                 `protobuf:"bytes,2,opt,name=tally,proto3" json:"tally,omitempty"` // "0/12 nodes are available: ..."
-	Detail        string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	Fits          bool                   `protobuf:"varint,4,opt,name=fits,proto3" json:"fits,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Pod    string                 `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`     // NAMESPACE/NAME
+	Tally  string                 `protobuf:"bytes,2,opt,name=tally,proto3" json:"tally,omitempty"` // "0/12 nodes are available: ..."
+	Detail string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	Fits   bool                   `protobuf:"varint,4,opt,name=fits,proto3" json:"fits,omitempty"`
+	// What the tally does not say, for the first nodes: "node b: device gpu-0 of pool b is in use".
+	NodeDetails        []string `protobuf:"bytes,5,rep,name=node_details,json=nodeDetails,proto3" json:"node_details,omitempty"`
+	NodeDetailsLeftOut uint64   `protobuf:"varint,6,opt,name=node_details_left_out,json=nodeDetailsLeftOut,proto3" json:"node_details_left_out,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *TriedPod) Reset() {
@@ -8512,6 +8515,20 @@ func (x *TriedPod) GetFits() bool {
 		return x.Fits
 	}
 	return false
+}
+
+func (x *TriedPod) GetNodeDetails() []string {
+	if x != nil {
+		return x.NodeDetails
+	}
+	return nil
+}
+
+func (x *TriedPod) GetNodeDetailsLeftOut() uint64 {
+	if x != nil {
+		return x.NodeDetailsLeftOut
+	}
+	return 0
 }
 
 type Remedies struct {
@@ -9253,6 +9270,7 @@ type PodVerdicts_Verdict struct {
 	Fits          bool                   `protobuf:"varint,2,opt,name=fits,proto3" json:"fits,omitempty"`
 	Filter        string                 `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	Reasons       []string               `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
+	Detail        string                 `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"` // What the reasons do not say: which devices do not serve the pod, and why.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9313,6 +9331,13 @@ func (x *PodVerdicts_Verdict) GetReasons() []string {
 		return x.Reasons
 	}
 	return nil
+}
+
+func (x *PodVerdicts_Verdict) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
 }
 
 var File_planner_proto protoreflect.FileDescriptor
@@ -10170,12 +10195,14 @@ const file_planner_proto_rawDesc = "" +
 	"\tspent_for\x18\x05 \x03(\v2\x1e.ebb.v1alpha1.SpentBudget.NodeR\bspentFor\x1a<\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12 \n" +
-	"\vdisruptions\x18\x02 \x01(\x03R\vdisruptions\"^\n" +
+	"\vdisruptions\x18\x02 \x01(\x03R\vdisruptions\"\xb4\x01\n" +
 	"\bTriedPod\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x14\n" +
 	"\x05tally\x18\x02 \x01(\tR\x05tally\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x12\n" +
-	"\x04fits\x18\x04 \x01(\bR\x04fits\"\xa3\x02\n" +
+	"\x04fits\x18\x04 \x01(\bR\x04fits\x12!\n" +
+	"\fnode_details\x18\x05 \x03(\tR\vnodeDetails\x121\n" +
+	"\x15node_details_left_out\x18\x06 \x01(\x04R\x12nodeDetailsLeftOut\"\xa3\x02\n" +
 	"\bRemedies\x12\x18\n" +
 	"\aremoved\x18\x01 \x01(\x04R\aremoved\x121\n" +
 	"\x05helps\x18\x02 \x03(\v2\x1b.ebb.v1alpha1.Remedies.HelpR\x05helps\x126\n" +
@@ -10186,16 +10213,17 @@ const file_planner_proto_rawDesc = "" +
 	"\bcommands\x18\x03 \x03(\tR\bcommands\x1a@\n" +
 	"\x06InVain\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\"\n" +
-	"\rstill_kept_by\x18\x02 \x01(\tR\vstillKeptBy\"\xd7\x01\n" +
+	"\rstill_kept_by\x18\x02 \x01(\tR\vstillKeptBy\"\xef\x01\n" +
 	"\vPodVerdicts\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12=\n" +
-	"\bverdicts\x18\x03 \x03(\v2!.ebb.v1alpha1.PodVerdicts.VerdictR\bverdicts\x1ac\n" +
+	"\bverdicts\x18\x03 \x03(\v2!.ebb.v1alpha1.PodVerdicts.VerdictR\bverdicts\x1a{\n" +
 	"\aVerdict\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x12\n" +
 	"\x04fits\x18\x02 \x01(\bR\x04fits\x12\x16\n" +
 	"\x06filter\x18\x03 \x01(\tR\x06filter\x12\x18\n" +
-	"\areasons\x18\x04 \x03(\tR\areasons*Z\n" +
+	"\areasons\x18\x04 \x03(\tR\areasons\x12\x16\n" +
+	"\x06detail\x18\x05 \x01(\tR\x06detail*Z\n" +
 	"\x04Form\x12\v\n" +
 	"\aAS_JSON\x10\x00\x12\v\n" +
 	"\aAS_DATA\x10\x01\x12\f\n" +

@@ -113,6 +113,7 @@ var Kinds = []*Kind{
 	optional("kueue.x-k8s.io", "Workload", "workloads"),
 	optional("autoscaling.k8s.io", "VerticalPodAutoscaler", "verticalpodautoscalers"),
 	optional("autoscaling.x-k8s.io", "CapacityBuffer", "capacitybuffers"),
+	optional("lifecycle.k8s.io", "EvictionRequest", "evictionrequests"),
 	optional("cluster.x-k8s.io", "MachineSet", "machinesets"),
 	optional("machine.openshift.io", "MachineSet", "machinesets"),
 	// ebb's answers report that objects of the following kinds exist, but do not evaluate them.
@@ -126,7 +127,6 @@ var Kinds = []*Kind{
 	optional("autoscaling.x-k8s.io", "ProvisioningRequest", "provisioningrequests"),
 	optional("scheduling.koordinator.sh", "Reservation", "reservations"),
 	optional("policy.kruise.io", "PodUnavailableBudget", "podunavailablebudgets"),
-	optional("lifecycle.k8s.io", "EvictionRequest", "evictionrequests"),
 	optional("lifecycle.k8s.io", "Eviction", "evictions"),
 	optional("operator.openshift.io", "KubeDescheduler", "kubedeschedulers"),
 	optional("nodemaintenance.medik8s.io", "NodeMaintenance", "nodemaintenances"),

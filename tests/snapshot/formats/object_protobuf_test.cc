@@ -125,11 +125,15 @@ std::vector<KindCase> Kinds() {
        "key=[tier] op=[In] values=[a] values=[b])) allowed=2"},
       {"policy/v1", "PodDisruptionBudget",
        Meta("b", Sub(3, "ns")) + Sub(2, Sub(4, "AlwaysAllow")) +
-           Sub(3, Int(3, 0) + Int(5, 2) + Int(6, 0) +
+           Sub(3, Int(3, 0) + Int(4, 1) + Int(5, 2) + Int(6, 0) +
                       Sub(7, Sub(1, "DisruptionAllowed") + Sub(2, "False") + Sub(5, "SyncFailed") +
                                  Sub(6, "no scale"))),
        "PodDisruptionBudget name=[b] namespace=[ns] always_allows=true sync_failed=true "
-       "sync_message=[no scale] desired=2 expected=0"},
+       "sync_message=[no scale] desired=2 expected=0 healthy=1"},
+      {"lifecycle.k8s.io/v1alpha1", "EvictionRequest",
+       Meta("r", Sub(3, "ns")) + Sub(2, Sub(1, Sub(1, Sub(1, "p") + Sub(2, "u"))) +
+                                            Sub(2, "a.io/b") + Sub(3, "Eviction")),
+       "EvictionRequest name=[r] namespace=[ns] pod=[p] uid=[u] requester=[a.io/b] active=true"},
       {"apps/v1", "ReplicaSet", Meta("r") + Sub(2, Int(1, 3)) + Sub(3, Int(1, 2) + Int(4, 1)),
        "Controller kind=1 name=[r] namespace=[default] wanted=3 present=2"},
       {"extensions/v1beta1", "ReplicaSet", Meta("r") + Sub(2, Int(1, 0)),

@@ -135,6 +135,17 @@ constexpr std::string_view kObjects = R"([
  "metadata":{"name":"not-ready","namespace":"ns"},
  "status":{"conditions":[{"type":"Provisioning","status":"True"},
   {"type":"ReadyForProvisioning","status":"False"}]}},
+{"apiVersion":"lifecycle.k8s.io/v1alpha1","kind":"EvictionRequest",
+ "metadata":{"name":"r","namespace":"ns"},
+ "spec":{"target":{"pod":{"name":"p","uid":"u"}},"requester":"a.io/b","intent":"Eviction"},
+ "status":{"conditions":[{"type":"TargetEvicted","status":"False"}]}},
+{"apiVersion":"lifecycle.k8s.io/v1alpha1","kind":"EvictionRequest",
+ "metadata":{"name":"withdrawn","namespace":"ns"},
+ "spec":{"target":{"pod":{"name":"p","uid":"u"}},"requester":"a.io/b","intent":"Withdrawn"}},
+{"apiVersion":"lifecycle.k8s.io/v1alpha1","kind":"EvictionRequest",
+ "metadata":{"name":"failed","namespace":"ns"},
+ "spec":{"target":{"pod":{"name":"p","uid":"u"}},"requester":"a.io/b","intent":"Eviction"},
+ "status":{"conditions":[{"type":"Failed","status":"True"}]}},
 {"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler",
  "metadata":{"name":"web","namespace":"ns"},
  "spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},
@@ -220,6 +231,9 @@ const std::vector<std::string>& Lines() {
       "CapacityBuffer name=[buf] namespace=[ns] strategy=[active] template=[t] replicas=2 "
       "ready=true",
       "CapacityBuffer name=[not-ready] namespace=[ns]",
+      "EvictionRequest name=[r] namespace=[ns] pod=[p] uid=[u] requester=[a.io/b] active=true",
+      "EvictionRequest name=[withdrawn] namespace=[ns] pod=[p] uid=[u] requester=[a.io/b]",
+      "EvictionRequest name=[failed] namespace=[ns] pod=[p] uid=[u] requester=[a.io/b]",
       "VerticalPodAutoscaler name=[web] namespace=[ns] kind=[Deployment] target=[web] "
       "mode=[Initial] recommended=true policy=[*] mode=[Auto] min=[cpu]:10 max=[cpu]:4000 "
       "has_controlled=true controlled=[cpu] container=[main] recommends=[cpu]:2000",

@@ -102,6 +102,25 @@ TEST_F(LiveRoomTest, AGangFollowsItsPodsAndItsGroup) {
   EXPECT_FALSE(IsHeld("one"));
 }
 
+TEST_F(LiveRoomTest, AnEvictionRequestComesAndGoes) {
+  Put(&a_.raw);
+  const Pod pod = Pod("web").On("a").Cpu(500);
+  Put(&pod.raw);
+  const auto requested = [&] {
+    const Catalog& catalog = live_.Snapshot().catalog();
+    return std::string(catalog.Text(catalog.FindEvictionRequest(live_.FindPod("default", "web"))));
+  };
+  EXPECT_EQ(requested(), "");
+  auto request = Named<objects::EvictionRequest>("r");
+  request.pod = "web";
+  request.active = true;
+  Put(objects::StorageObject(request));
+  EXPECT_EQ(requested(), "r");
+  request.active = false;
+  Put(objects::StorageObject(request));
+  EXPECT_EQ(requested(), "");
+}
+
 // A branch keeps what it saw.
 TEST_F(LiveRoomTest, AReaderDoesNotSeeAGangGrow) {
   Put(&a_.raw);
@@ -153,7 +172,11 @@ TEST_F(LiveRoomTest, PodsOfABufferComeChangeAndGoWithIt) {
 TEST_F(LiveRoomTest, ARecommendationChangesWhatPodsAskForAndNotWhatTheyTake) {
   Put(&a_.raw);
   Put(&b_.raw);
-  const Pod web = Pod("web").On("a").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e");
+  const Pod web = Pod("web")
+                      .On("a")
+                      .Cpu(500)
+                      .OwnedBy("ReplicaSet", "web-4b5e")
+                      .Label("pod-template-hash", "4b5e");
   Put(&web.raw);
   auto vpa = Named<objects::VerticalPodAutoscaler>("vpa");
   vpa.target_kind = "Deployment";
@@ -170,10 +193,18 @@ TEST_F(LiveRoomTest, ARecommendationChangesWhatPodsAskForAndNotWhatTheyTake) {
   EXPECT_EQ(asks(), 2000);
   EXPECT_EQ(FreeCpu("a"), 3500);
   // A pod of the same kind that comes later, and the first that comes again, on another node.
-  const Pod more = Pod("more").On("b").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e");
+  const Pod more = Pod("more")
+                       .On("b")
+                       .Cpu(500)
+                       .OwnedBy("ReplicaSet", "web-4b5e")
+                       .Label("pod-template-hash", "4b5e");
   Put(&more.raw);
   EXPECT_EQ(FreeCpu("b"), 3500);
-  const Pod moved = Pod("web").On("b").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e");
+  const Pod moved = Pod("web")
+                        .On("b")
+                        .Cpu(500)
+                        .OwnedBy("ReplicaSet", "web-4b5e")
+                        .Label("pod-template-hash", "4b5e");
   Put(&moved.raw);
   EXPECT_EQ(FreeCpu("a"), 4000);
   EXPECT_EQ(FreeCpu("b"), 3000);

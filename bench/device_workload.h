@@ -1,0 +1,26 @@
+// A cluster whose pods use devices, in the shape of the autoscaler's own benchmark of scale-down
+// with dynamic resource allocation: nodes with eight devices each, of which the pods use two
+// fifths.
+//
+// Each pod has one claim for one device, made from a template, with a selector of the class and one
+// of the request.  Three pods run on each node, and four on each fifth node, so that all pods find
+// devices on two fifths of the nodes.
+//
+// Threads: pure.
+
+#ifndef EBB_BENCH_DEVICE_WORKLOAD_H_
+#define EBB_BENCH_DEVICE_WORKLOAD_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "snapshot/objects/object_sink.h"
+
+namespace ebb::bench {
+
+// Errors: those of the sink.
+absl::Status GenerateDevices(uint32_t nodes, ObjectSink& sink);
+
+}  // namespace ebb::bench
+
+#endif  // EBB_BENCH_DEVICE_WORKLOAD_H_
