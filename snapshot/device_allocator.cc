@@ -145,10 +145,12 @@ class DeviceSearch {
     if (!ask.all) return true;
     for (size_t p = 0; p < pools_.size(); ++p) {
       const NodePool& pool = pools_[p];
-      if (pool.incomplete || pool.invalid) {
+      if (pool.IsClosed()) {
         problem_ = absl::StrCat("request ", name(), ": asks for all devices, but resource pool ",
                                 NameOf(pool), " is currently ",
-                                pool.incomplete ? "being updated" : "invalid");
+                                pool.incomplete ? "being updated"
+                                : pool.invalid  ? "invalid"
+                                                : "used by pods whose claims are not known");
         return false;
       }
       for (const uint32_t s : pool.slices) {
@@ -262,7 +264,7 @@ class DeviceSearch {
                        const AskState& ask) {
     for (size_t p = from.pool; p < pools_.size(); ++p) {
       const NodePool& pool = pools_[p];
-      if (pool.incomplete || pool.invalid) continue;
+      if (pool.IsClosed()) continue;
       for (size_t s = p == from.pool ? from.slice : 0; s < pool.slices.size(); ++s) {
         const SliceInfo& slice = devices_.slice(pool.slices[s]);
         const bool continues = p == from.pool && s == from.slice && from.device != 0;
@@ -304,13 +306,45 @@ class DeviceSearch {
       }
     }
     return false;
+  // A hash of all that the search depends on.  Nodes whose devices are alike have the same.
+  [[nodiscard]] Devices::SearchKey Key() const {
+    std::vector<uint32_t> parts;
+    for (const DeviceClaimId id : claims_) parts.push_back(devices_.claim(id).spec);
+    bool depends_on_node = false;
+    const auto add = [&](uint32_t s, bool plain) {
+      const SliceInfo& slice = devices_.slice(s);
+      parts.insert(parts.end(), {UINT32_MAX, slice.end_device - slice.first_device});
+      for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+        const DeviceInfo& device = devices_.device(d);
+        const bool is_plain = plain && device.taints.empty() && !slice.per_device_nodes;
+        depends_on_node |= !is_plain;
+        parts.push_back(is_plain ? device.shape : d);
+        parts.push_back((is_plain ? 2 : 0) + (state_.Uses(device.id) > 0 ? 1 : 0));
+      }
+    };
+    for (const NodePool& pool : pools_) {
+      parts.push_back(pool.IsClosed() ? 1 : 0);
+      for (const uint32_t s : pool.slices) add(s, /*plain=*/pool.counters.empty());
+      for (const uint32_t s : pool.others) add(s, /*plain=*/false);
+    }
+    if (depends_on_node) parts.push_back(static_cast<uint32_t>(Index(node_)));
+    const XXH128_hash_t hash = XXH3_128bits(parts.data(), parts.size() * sizeof(uint32_t));
+    return {hash.high64, hash.low64};
+  }
+
+  bool FailedBefore() {
+    const std::optional<bool> too_long = devices_.FindFailure(Key());
+    if (too_long == true) steps_ = kDeviceStepsMax + 1;
+    return too_long.has_value();
+  }
+
   }
 
   bool MayBeServed(const AskState& ask) {
     if (ask.ask->all) return !ask.all.empty();
     size_t found = 0;
     for (const NodePool& pool : pools_) {
-      if (pool.incomplete || pool.invalid) continue;
+      if (pool.IsClosed()) continue;
       for (const uint32_t s : pool.slices) {
         const SliceInfo& slice = devices_.slice(s);
         for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
@@ -497,7 +531,7 @@ bool HasUnused(const Devices& devices, const DeviceState& state, NodeId node,
   for (const DeviceClaimId id : claims) missing += devices.claim(id).unused_min;
   for (const NodePool& pool : devices.PoolsOf(node)) {
     if (missing == 0) return true;
-    if (pool.incomplete || pool.invalid) continue;
+    if (pool.IsClosed()) continue;
     for (const uint32_t s : pool.slices) {
       const SliceInfo& slice = devices.slice(s);
       for (uint32_t d = slice.first_device; d < slice.end_device && missing > 0; ++d) {
@@ -606,4 +640,9 @@ bool FindDevices(const Catalog& catalog, const DeviceState& state, const PodShap
   return true;
 }
 
+      if (std::ranges::any_of(devices.PoolsOf(node), &NodePool::uses_unknown)) {
+        absl::StrAppend(&problem->detail, problem->detail.empty() ? "" : "; ",
+                        "devices that pods with missing or unallocated claims may use are not "
+                        "allocated");
+      }
 }  // namespace ebb

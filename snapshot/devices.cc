@@ -427,6 +427,24 @@ std::optional<std::pair<TextId, TextId>> Devices::AttributeOf(
   };
   if (const auto found = find(constraint.attribute)) return found;
   if (constraint.domain == kNoText || constraint.domain != shape.driver_id) return std::nullopt;
+void Devices::CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols& symbols) {
+  absl::flat_hash_set<std::pair<TextId, TextId>> closed;
+  for (const DeviceNode& node : nodes) {
+    for (const SliceInfo& slice : slices_) {
+      if (!slice.has_counters && IsSeen(slice, node, symbols)) {
+        closed.emplace(slice.driver, slice.pool);
+      }
+    }
+  }
+  if (closed.empty()) return;
+  for (std::vector<NodePool>& pools : pools_of_) {
+    for (NodePool& pool : pools) {
+      const SliceInfo& slice = slices_[pool.first_slice];
+      pool.uses_unknown = closed.contains({slice.driver, slice.pool});
+    }
+  }
+}
+
   return find(constraint.id);
 }
 
@@ -481,6 +499,11 @@ double Devices::UseOfPool(std::span<const uint32_t> slices,
         consumed_sets.insert(counter.counter_set);
         if (is_used) consumed[{counter.counter_set, counter.name}] += counter.nanos;
       }
+bool Devices::IsAllocated(TextId namespace_name, TextId name) const {
+  const std::optional<DeviceClaimId> id = FindClaim(namespace_name, name);
+  return id && claims_[Index(*id)].allocated;
+}
+
     }
   }
   if (!has_counters) {

@@ -101,6 +101,7 @@ struct NodePool {
   TextId wrong_slice = kNoText;  // If not_understood.
   std::vector<uint32_t> slices;  // That have devices for the node, by name.
   std::vector<uint32_t> others;  // The pool's other slices with devices, if some consume counters.
+  bool uses_unknown = false;  // Some pod that may use its devices has claims that are not known.
   // What the pool has.
   std::vector<TextId> counter_sets;
   std::vector<DeviceInfo::NamedCounter> counters;
@@ -108,6 +109,9 @@ struct NodePool {
 
 struct DeviceAskInfo {
   TextId name = kNoText;  // Empty for `exactly`.
+
+  // Whether nothing of the pool may be allocated.
+  [[nodiscard]] bool IsClosed() const { return incomplete || invalid || uses_unknown; }
   TextId class_name = kNoText;
   std::vector<uint32_t> selectors;  // Of Devices::selector().
   bool all = false;
@@ -178,6 +182,10 @@ class Devices {
   // Why Ask returned kError or kNotUnderstood.
   [[nodiscard]] std::string ErrorOf(uint32_t selector, const DeviceInfo& device) const;
   [[nodiscard]] std::string_view Expression(uint32_t selector) const {
+  // A pod on each of these nodes uses devices that the input does not tell (IsAllocated): so
+  // nothing of the pools that the nodes reach is allocated.  REQUIRES: Connect was called.
+  void CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols& symbols);
+
     return selectors_[selector].expression;
   }
 
@@ -192,6 +200,8 @@ class Devices {
   // Sorted by driver and pool.
   [[nodiscard]] std::span<const NodePool> PoolsOf(NodeId node) const {
     if (Index(node) >= pools_of_.size()) return {};
+  // Whether the claim exists and its status tells the devices of its users.
+  [[nodiscard]] bool IsAllocated(TextId namespace_name, TextId name) const;
     return pools_of_[Index(node)];
   }
   // The device's value of a constraint's attribute: a type and a text; nullopt if it has none.
