@@ -1,6 +1,9 @@
 #include "snapshot/device_allocator.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,19 +25,23 @@ using Answer = Devices::Answer;
 class DeviceSearch {
  public:
   DeviceSearch(const Catalog& catalog, const DeviceState& state, NodeId node,
-               std::span<const DeviceClaimId> claims)
+               std::span<const DeviceClaimId> claims, bool explains)
       : catalog_(catalog),
         devices_(catalog.devices()),
         state_(state),
         node_(node),
         pools_(devices_.PoolsOf(node)),
         claims_(claims),
+        explains_(explains),
         results_(claims.size()) {}
 
   bool Run() {
     if (!CheckPools() || !CheckClaims()) return false;
     const Outcome outcome = AllocateOne({}, /*in_alternative=*/false, {});
     if (outcome == Outcome::kDone) return true;
+    if (steps_ > kLongSearch && problem_.empty()) {
+      devices_.RememberFailure(Key(), TookTooManySteps());
+    }
     if ((outcome != Outcome::kStop || given_up_) &&
         std::ranges::any_of(pools_, [](const NodePool& pool) { return pool.invalid; })) {
       problem_ = "invalid resource pools were encountered";
@@ -181,9 +188,12 @@ class DeviceSearch {
         case Answer::kNo:
           return false;
         default:
-          problem_ = absl::StrCat("device ", Absl(Text(device.name)), ": selector ",
-                                  Absl(devices_.Expression(selector)), ": ",
-                                  devices_.ErrorOf(selector, device));
+          problem_ = "a selector fails";
+          if (explains_) {
+            problem_ = absl::StrCat("device ", Absl(Text(device.name)), ": selector ",
+                                    Absl(devices_.Expression(selector)), ": ",
+                                    devices_.ErrorOf(selector, device));
+          }
           return std::nullopt;
       }
     }
@@ -271,7 +281,8 @@ class DeviceSearch {
         for (uint32_t d = continues ? from.device : slice.first_device; d < slice.end_device; ++d) {
           const DeviceInfo& device = devices_.device(d);
           ++steps_;
-          if (steps_ > kDeviceStepsMax || (steps_ == kLongSearch && IsHopeless())) {
+          if (steps_ > kDeviceStepsMax ||
+              (steps_ == kLongSearch && (FailedBefore() || IsHopeless()))) {
             given_up_ = true;
             return Outcome::kStop;
           }
@@ -500,6 +511,7 @@ class DeviceSearch {
   const NodeId node_;
   const std::span<const NodePool> pools_;
   const std::span<const DeviceClaimId> claims_;
+  const bool explains_;                                   // Otherwise, problem() is not complete.
   std::vector<std::vector<HeldDevice>> results_;          // By claim.
   std::vector<std::vector<std::vector<AskState>>> asks_;  // By claim, request, alternative.
   std::vector<std::vector<ConstraintState>> constraints_;
@@ -622,7 +634,7 @@ bool FindDevices(const Catalog& catalog, const DeviceState& state, const PodShap
   }
   if (open.empty()) return true;
   if (problem == nullptr && !HasUnused(devices, state, node, open)) return false;
-  DeviceSearch search(catalog, state, node, open);
+  DeviceSearch search(catalog, state, node, open, problem != nullptr);
   if (!search.Run()) {
     if (problem != nullptr) {
       problem->reason = search.problem();

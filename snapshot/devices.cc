@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "snapshot/objects/visit_fields.h"
 
 namespace ebb {
 namespace {
@@ -28,6 +29,23 @@ DeviceReach CompileReach(Text node, bool everywhere, const objects::NodeSelector
 // Keeps the first reason.
 void SetReason(std::string& to, std::string_view why) {
   if (to.empty()) to = why;
+}
+
+// Appends a text that differs for different values.
+void AppendKey(std::string& key, Text text) { absl::StrAppend(&key, text.size(), ":", Absl(text)); }
+void AppendKey(std::string& key, int64_t number) { absl::StrAppend(&key, number, ","); }
+template <typename Struct>
+  requires objects::HasFields<Struct>
+void AppendKey(std::string& key, const Struct& object);
+template <typename Each>
+void AppendKey(std::string& key, const std::vector<Each>& list) {
+  AppendKey(key, static_cast<int64_t>(list.size()));
+  for (const Each& each : list) AppendKey(key, each);
+}
+template <typename Struct>
+  requires objects::HasFields<Struct>
+void AppendKey(std::string& key, const Struct& object) {
+  objects::VisitFields(object, [&key](Text, const auto& field) { AppendKey(key, field); });
 }
 
 cel::AttributeValue ValueOf(const objects::DeviceAttribute& attribute, std::string_view text) {
@@ -134,6 +152,11 @@ void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
           at == Text::npos ? kNoText : symbols.Intern(request.substr(at + 1)));
     }
   }
+  std::string key;
+  AppendKey(key, from.requests);
+  AppendKey(key, from.constraints);
+  to.spec = specs_by_key_.try_emplace(std::move(key), static_cast<uint32_t>(specs_by_key_.size()))
+                .first->second;
   to.allocated = from.allocated;
   for (const objects::ResourceClaim::Device& device : from.devices) {
     to.devices.push_back({InternDevice(symbols.Intern(device.driver), symbols.Intern(device.pool),
@@ -401,9 +424,22 @@ Devices::Answer Devices::Ask(uint32_t selector, const DeviceInfo& device) const 
 }
 
 std::string Devices::ErrorOf(uint32_t selector, const DeviceInfo& device) const {
-  const Selector& of = selectors_[selector];
-  if (!of.compiled->ok()) return std::string(of.compiled->status().message());
-  return std::string((*of.compiled)->Matches(ForSelector(device.shape)).status().message());
+  const absl::MutexLock lock(&mutex_);
+  const auto it = errors_.find({selector, device.shape});
+  EBB_CHECK(it != errors_.end());
+  return *it->second;
+}
+
+void Devices::RememberFailure(const SearchKey& key, bool too_long) const {
+  const absl::MutexLock lock(&mutex_);
+  failures_.try_emplace(key, too_long);
+}
+
+std::optional<bool> Devices::FindFailure(const SearchKey& key) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = failures_.find(key);
+  if (it == failures_.end()) return std::nullopt;
+  return it->second;
 }
 
 std::optional<DeviceClaimId> Devices::FindClaim(TextId namespace_name, TextId name) const {
@@ -443,6 +479,9 @@ void Devices::CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols
       pool.uses_unknown = closed.contains({slice.driver, slice.pool});
     }
   }
+    const absl::MutexLock lock(&mutex_);
+    const std::string& text = *error_texts_.insert(std::string(matches.status().message())).first;
+    errors_.try_emplace({selector, device.shape}, &text);
 }
 
   return find(constraint.id);

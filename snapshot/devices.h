@@ -9,8 +9,9 @@
 //            claim or class has one keeps its node; no node takes a pod that needs devices while a
 //            slice there has one.
 // Cost:      Connect: nearly linear in devices, plus (nodes * slices that belong to no single
-//            node).  A selector is compiled once.  A device's answer to a selector is computed when
-//            it is first asked for; devices with equal attributes and capacities share the answer.
+//            node).  A selector is compiled once.  A device's answer to a selector, or its error,
+//            is computed when it is first asked for; devices with equal attributes and capacities
+//            share the answer.
 // Threads:   const methods may run concurrently; the others need exclusive access.
 // Source:    k8s.io/dynamic-resource-allocation v0.36, structured/internal/incubating, which
 //            kube-scheduler 1.36 uses by default.
@@ -29,10 +30,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "cel/device_selector.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
@@ -149,6 +153,7 @@ struct DeviceClaimInfo {
   std::vector<DeviceRequestInfo> requests;
   std::vector<DeviceConstraintInfo> constraints;
   size_t unused_min = 0;  // It needs at least this many devices that are not in use.
+  uint32_t spec = 0;      // Claims with equal requests and constraints have the same.
   // As the status says.
   bool allocated = false;
   std::vector<Device> devices;
@@ -179,7 +184,7 @@ class Devices {
   // What a selector says of a device.
   enum class Answer : uint8_t { kNotAsked, kNo, kYes, kError, kNotUnderstood };
   [[nodiscard]] Answer Ask(uint32_t selector, const DeviceInfo& device) const;
-  // Why Ask returned kError or kNotUnderstood.
+  // Why Ask returned kError or kNotUnderstood.  REQUIRES: it did.
   [[nodiscard]] std::string ErrorOf(uint32_t selector, const DeviceInfo& device) const;
   [[nodiscard]] std::string_view Expression(uint32_t selector) const {
   // A pod on each of these nodes uses devices that the input does not tell (IsAllocated): so
@@ -227,6 +232,12 @@ class Devices {
   [[nodiscard]] std::optional<PoolUse> HighestUse(NodeId node,
                                                   const absl::flat_hash_set<DeviceId>& used) const;
   // Whether some slice belongs to this node alone.
+  // Remembers searches for devices that took many steps and found none.  `key` is a hash of all
+  // that the search depends on; `too_long`: it was ended because of its steps.
+  using SearchKey = std::pair<uint64_t, uint64_t>;
+  void RememberFailure(const SearchKey& key, bool too_long) const;
+  [[nodiscard]] std::optional<bool> FindFailure(const SearchKey& key) const;
+
   [[nodiscard]] bool HasOwnSlices(NodeId node) const {
     return Index(node) < own_slices_.size() && !own_slices_[Index(node)].empty();
   }
@@ -291,3 +302,11 @@ class Devices {
 }  // namespace ebb
 
 #endif  // EBB_SNAPSHOT_DEVICES_H_
+
+  // Filled on use, because both are expensive to find again.
+  mutable absl::Mutex mutex_;
+  mutable absl::node_hash_set<std::string> error_texts_ ABSL_GUARDED_BY(mutex_);
+  // By selector and shape.
+  mutable absl::flat_hash_map<std::pair<uint32_t, uint32_t>, const std::string*> errors_
+      ABSL_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<SearchKey, bool> failures_ ABSL_GUARDED_BY(mutex_);
