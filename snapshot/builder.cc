@@ -801,6 +801,8 @@ absl::Status SnapshotBuilder::AddStorageObject(const objects::StorageObject& obj
     devices.Put(*claim, symbols);
   } else if (const auto* const slice = std::get_if<objects::ResourceSlice>(&object)) {
     devices.Put(*slice, symbols);
+  } else if (const auto* const rule = std::get_if<objects::DeviceTaintRule>(&object)) {
+    devices.Put(*rule, symbols);
   }
   return added;
 }
@@ -1069,8 +1071,6 @@ void SnapshotBuilder::ConnectDeviceClaims(PodShape& shape) const {
   }
 }
 
-// Compares the claims with the pods that use them.  A pod whose claims say something else than the
-// pod itself keeps its node, as do all pods of its shape.
 // Finds the nodes of pods whose devices are not known, because a claim is missing or has none.  A
 // cluster allocates claims before it binds the pod, so such an input is incomplete.
 void SnapshotBuilder::CloseUnknownPools() {
@@ -1095,6 +1095,8 @@ void SnapshotBuilder::CloseUnknownPools() {
   catalog_->devices_->CloseUnknownPools(unknown, catalog.symbols());
 }
 
+// Compares the claims with the pods that use them.  A pod whose claims say something else than the
+// pod itself keeps its node, as do all pods of its shape.
 void SnapshotBuilder::CheckUsersOfDevices() {
   Catalog& catalog = *catalog_;
   Devices& devices = *catalog.devices_;
@@ -1349,9 +1351,9 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
     RefuseDeviceClasses(shape);
   }
   CheckUsersOfDevices();
+  CloseUnknownPools();
   renumbered_resources_ = catalog_->resources() > kResourcesKept;
   DropUnused(catalog_->symbols(), {catalog_->resource_names_, catalog_->resources_by_name_},
-  CloseUnknownPools();
              catalog_->nodes_, catalog_->shapes_);
   catalog_->pods_.shrink_to_fit();
   catalog_->shape_ids_.shrink_to_fit();

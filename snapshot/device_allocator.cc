@@ -306,17 +306,6 @@ class DeviceSearch {
     return Outcome::kNo;
   }
 
-  // Whether some request finds too few devices even if it could choose before all others.  Then a
-  // search through the choices of the others ends without a result, but may take very long.
-  bool IsHopeless() {
-    for (const std::vector<std::vector<AskState>>& requests : asks_) {
-      for (const std::vector<AskState>& asks : requests) {
-        if (std::ranges::none_of(asks, [&](const AskState& ask) { return MayBeServed(ask); })) {
-          return true;
-        }
-      }
-    }
-    return false;
   // A hash of all that the search depends on.  Nodes whose devices are alike have the same.
   [[nodiscard]] Devices::SearchKey Key() const {
     std::vector<uint32_t> parts;
@@ -349,6 +338,17 @@ class DeviceSearch {
     return too_long.has_value();
   }
 
+  // Whether some request finds too few devices even if it could choose before all others.  Then a
+  // search through the choices of the others ends without a result, but may take very long.
+  bool IsHopeless() {
+    for (const std::vector<std::vector<AskState>>& requests : asks_) {
+      for (const std::vector<AskState>& asks : requests) {
+        if (std::ranges::none_of(asks, [&](const AskState& ask) { return MayBeServed(ask); })) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   bool MayBeServed(const AskState& ask) {
@@ -640,6 +640,11 @@ bool FindDevices(const Catalog& catalog, const DeviceState& state, const PodShap
       problem->reason = search.problem();
       problem->detail = search.TookTooManySteps() ? "the search for devices takes too many steps"
                                                   : DetailOf(catalog, state, node, open);
+      if (std::ranges::any_of(devices.PoolsOf(node), &NodePool::uses_unknown)) {
+        absl::StrAppend(&problem->detail, problem->detail.empty() ? "" : "; ",
+                        "devices that pods with missing or unallocated claims may use are not "
+                        "allocated");
+      }
     }
     return false;
   }
@@ -652,9 +657,4 @@ bool FindDevices(const Catalog& catalog, const DeviceState& state, const PodShap
   return true;
 }
 
-      if (std::ranges::any_of(devices.PoolsOf(node), &NodePool::uses_unknown)) {
-        absl::StrAppend(&problem->detail, problem->detail.empty() ? "" : "; ",
-                        "devices that pods with missing or unallocated claims may use are not "
-                        "allocated");
-      }
 }  // namespace ebb

@@ -264,8 +264,37 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
   to.end_device = static_cast<uint32_t>(devices_.size());
 }
 
+void Devices::Put(const objects::DeviceTaintRule& from, Symbols& symbols) {
+  taint_rules_.push_back({.name = symbols.Intern(from.meta.name),
+                          .driver = symbols.Intern(from.driver),
+                          .pool = symbols.Intern(from.pool),
+                          .device = symbols.Intern(from.device),
+                          .taint = CompileTaint(from.taint, symbols),
+                          .not_understood = std::string(from.not_understood)});
+}
+
 // ---------------------------------------------------------------------------
 // Connecting
+
+// Source: resourceslice/tracker, applyPatches.  A rule without a selector applies to all devices.
+void Devices::ApplyTaintRules(const Symbols& symbols) {
+  const auto selects = [](TextId wanted, TextId name) {
+    return wanted == kNoText || wanted == name;
+  };
+  for (const TaintRule& rule : taint_rules_) {
+    for (SliceInfo& slice : slices_) {
+      if (!selects(rule.driver, slice.driver) || !selects(rule.pool, slice.pool)) continue;
+      for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+        if (!selects(rule.device, devices_[d].name)) continue;
+        devices_[d].taints.push_back(rule.taint);
+        if (rule.not_understood.empty()) continue;
+        SetReason(slice.not_understood,
+                  absl::StrCat("DeviceTaintRule ", Absl(symbols.Text(rule.name)), ": ",
+                               rule.not_understood));
+      }
+    }
+  }
+}
 
 bool Devices::IsSeen(const SliceInfo& slice, const DeviceNode& node, const Symbols& symbols) const {
   if (slice.has_counters) return true;
@@ -371,6 +400,7 @@ std::vector<NodePool> Devices::GatherPools(const DeviceNode& node, std::span<con
 }
 
 void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols) {
+  ApplyTaintRules(symbols);
   for (Selector& selector : selectors_) {
     selector.compiled.emplace(cel::DeviceSelector::Compile(selector.expression));
     selector.answers = std::make_unique<std::atomic<Answer>[]>(shapes_.size());
@@ -397,6 +427,24 @@ void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols)
   }
 }
 
+void Devices::CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols& symbols) {
+  absl::flat_hash_set<std::pair<TextId, TextId>> closed;
+  for (const DeviceNode& node : nodes) {
+    for (const SliceInfo& slice : slices_) {
+      if (!slice.has_counters && IsSeen(slice, node, symbols)) {
+        closed.emplace(slice.driver, slice.pool);
+      }
+    }
+  }
+  if (closed.empty()) return;
+  for (std::vector<NodePool>& pools : pools_of_) {
+    for (NodePool& pool : pools) {
+      const SliceInfo& slice = slices_[pool.first_slice];
+      pool.uses_unknown = closed.contains({slice.driver, slice.pool});
+    }
+  }
+}
+
 // ---------------------------------------------------------------------------
 // Reading
 
@@ -418,6 +466,9 @@ Devices::Answer Devices::Ask(uint32_t selector, const DeviceInfo& device) const 
     answer = *matches ? Answer::kYes : Answer::kNo;
   } else {
     answer = absl::IsUnimplemented(matches.status()) ? Answer::kNotUnderstood : Answer::kError;
+    const absl::MutexLock lock(&mutex_);
+    const std::string& text = *error_texts_.insert(std::string(matches.status().message())).first;
+    errors_.try_emplace({selector, device.shape}, &text);
   }
   known.store(answer, std::memory_order_relaxed);
   return answer;
@@ -448,6 +499,11 @@ std::optional<DeviceClaimId> Devices::FindClaim(TextId namespace_name, TextId na
   return it->second;
 }
 
+bool Devices::IsAllocated(TextId namespace_name, TextId name) const {
+  const std::optional<DeviceClaimId> id = FindClaim(namespace_name, name);
+  return id && claims_[Index(*id)].allocated;
+}
+
 const DeviceClassInfo* Devices::FindClass(TextId name) const {
   const auto it = classes_by_name_.find(name);
   return it == classes_by_name_.end() ? nullptr : &classes_[it->second];
@@ -463,27 +519,6 @@ std::optional<std::pair<TextId, TextId>> Devices::AttributeOf(
   };
   if (const auto found = find(constraint.attribute)) return found;
   if (constraint.domain == kNoText || constraint.domain != shape.driver_id) return std::nullopt;
-void Devices::CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols& symbols) {
-  absl::flat_hash_set<std::pair<TextId, TextId>> closed;
-  for (const DeviceNode& node : nodes) {
-    for (const SliceInfo& slice : slices_) {
-      if (!slice.has_counters && IsSeen(slice, node, symbols)) {
-        closed.emplace(slice.driver, slice.pool);
-      }
-    }
-  }
-  if (closed.empty()) return;
-  for (std::vector<NodePool>& pools : pools_of_) {
-    for (NodePool& pool : pools) {
-      const SliceInfo& slice = slices_[pool.first_slice];
-      pool.uses_unknown = closed.contains({slice.driver, slice.pool});
-    }
-  }
-    const absl::MutexLock lock(&mutex_);
-    const std::string& text = *error_texts_.insert(std::string(matches.status().message())).first;
-    errors_.try_emplace({selector, device.shape}, &text);
-}
-
   return find(constraint.id);
 }
 
@@ -538,11 +573,6 @@ double Devices::UseOfPool(std::span<const uint32_t> slices,
         consumed_sets.insert(counter.counter_set);
         if (is_used) consumed[{counter.counter_set, counter.name}] += counter.nanos;
       }
-bool Devices::IsAllocated(TextId namespace_name, TextId name) const {
-  const std::optional<DeviceClaimId> id = FindClaim(namespace_name, name);
-  return id && claims_[Index(*id)].allocated;
-}
-
     }
   }
   if (!has_counters) {

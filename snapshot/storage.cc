@@ -512,6 +512,7 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
     Effect operator()(const objects::CapacityBuffer&) const { return Effect::kShapes; }
     Effect operator()(const objects::VerticalPodAutoscaler&) const { return Effect::kShapes; }
     Effect operator()(const objects::ResourceSlice&) const { return Effect::kShapes; }
+    Effect operator()(const objects::DeviceTaintRule&) const { return Effect::kShapes; }
     Effect operator()(const objects::ResourceClaim&) const { return Effect::kShapes; }
     Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kShapes; }
   } effect;

@@ -345,23 +345,15 @@ TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToItsFirstController) {
 TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
   using enum Storage::Effect;
   const std::pair<objects::StorageObject, Storage::Effect> effects[] = {
-      {objects::Machine(), kInPlace},
-      {objects::NodeClaim(), kInPlace},
-      {objects::CsiNode(), kInPlace},
-      {objects::VolumeAttachment(), kInPlace},
-      {objects::PersistentVolume(), kAnew},
-      {objects::PersistentVolumeClaim(), kAnew},
-      {objects::StorageClass(), kAnew},
-      {objects::CsiDriver(), kAnew},
-      {objects::CsiStorageCapacity(), kAnew},
-      {objects::DeviceClass(), kShapes},
-      {objects::ResourceClaim(), kShapes},
-      {objects::ResourceClaimTemplate(), kShapes},
-      {objects::ResourceSlice(), kShapes},
-      {objects::PodGroup(), kShapes},
-      {objects::PodTemplate(), kShapes},
-      {objects::CapacityBuffer(), kShapes},
-      {objects::VerticalPodAutoscaler(), kShapes}};
+      {objects::Machine(), kInPlace},         {objects::NodeClaim(), kInPlace},
+      {objects::CsiNode(), kInPlace},         {objects::VolumeAttachment(), kInPlace},
+      {objects::PersistentVolume(), kAnew},   {objects::PersistentVolumeClaim(), kAnew},
+      {objects::StorageClass(), kAnew},       {objects::CsiDriver(), kAnew},
+      {objects::CsiStorageCapacity(), kAnew}, {objects::DeviceClass(), kShapes},
+      {objects::ResourceClaim(), kShapes},    {objects::ResourceClaimTemplate(), kShapes},
+      {objects::ResourceSlice(), kShapes},    {objects::DeviceTaintRule(), kShapes},
+      {objects::PodGroup(), kShapes},         {objects::PodTemplate(), kShapes},
+      {objects::CapacityBuffer(), kShapes},   {objects::VerticalPodAutoscaler(), kShapes}};
   for (const auto& [object, effect] : effects) {
     EXPECT_EQ(Storage::EffectOf(object), effect) << objects::KindOf(object);
   }
