@@ -38,6 +38,7 @@ constexpr auto kKinds = std::to_array<std::array<std::string_view, 2>>({
     {"resource.k8s.io/v1", "ResourceClaim"},
     {"resource.k8s.io/v1", "ResourceClaimTemplate"},
     {"resource.k8s.io/v1", "ResourceSlice"},
+    {"resource.k8s.io/v1", "DeviceTaintRule"},
     {"v1", "Status"},
 });
 

@@ -813,6 +813,8 @@ absl::Status SnapshotBuilder::AddStorageObject(const objects::StorageObject& obj
     devices.Put(*claim, symbols);
   } else if (const auto* const slice = std::get_if<objects::ResourceSlice>(&object)) {
     devices.Put(*slice, symbols);
+  } else if (const auto* const rule = std::get_if<objects::DeviceTaintRule>(&object)) {
+    devices.Put(*rule, symbols);
   }
   return added;
 }
@@ -1081,6 +1083,30 @@ void SnapshotBuilder::ConnectDeviceClaims(PodShape& shape) const {
   }
 }
 
+// Finds the nodes of pods whose devices are not known, because a claim is missing or has none.  A
+// cluster allocates claims before it binds the pod, so such an input is incomplete.
+void SnapshotBuilder::CloseUnknownPools() {
+  const Catalog& catalog = *catalog_;
+  if (!catalog.devices().HasSlices()) return;
+  absl::flat_hash_set<NodeId> nodes;
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    const PodShape& shape = catalog.shape_of(PodId{p});
+    if (shape.resource_claims.empty() || nominated_.contains(PodId{p})) continue;
+    const NodeId node = catalog.FindNode(wanted_nodes_[p]);
+    if (node == kNoNode) continue;
+    for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+      if (catalog.devices().IsAllocated(shape.namespace_name, claim.claim_name)) continue;
+      nodes.insert(node);
+    }
+  }
+  std::vector<DeviceNode> unknown;
+  for (const NodeId id : nodes) {
+    const NodeInfo& node = catalog.node(id);
+    unknown.push_back({node.name, node.labels});
+  }
+  catalog_->devices_->CloseUnknownPools(unknown, catalog.symbols());
+}
+
 // Compares the claims with the pods that use them.  A pod whose claims say something else than the
 // pod itself keeps its node, as do all pods of its shape.
 void SnapshotBuilder::CheckUsersOfDevices() {
@@ -1340,6 +1366,7 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
     RefuseDeviceClasses(shape);
   }
   CheckUsersOfDevices();
+  CloseUnknownPools();
   renumbered_resources_ = catalog_->resources() > kResourcesKept;
   DropUnused(catalog_->symbols(), {catalog_->resource_names_, catalog_->resources_by_name_},
              catalog_->nodes_, catalog_->shapes_);

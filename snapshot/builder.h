@@ -204,6 +204,7 @@ class SnapshotBuilder {
   void ConnectDeviceClaims(PodShape& shape) const;
   [[nodiscard]] std::string WhyClaimsNotUnderstood(const PodShape& shape) const;
   void CheckUsersOfDevices();
+  void CloseUnknownPools();
   void RefuseUnknownNamespaces();
   void PlacePods(ClusterSnapshot& snapshot) const;
 

@@ -1,6 +1,9 @@
 #include "snapshot/device_allocator.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,19 +25,23 @@ using Answer = Devices::Answer;
 class DeviceSearch {
  public:
   DeviceSearch(const Catalog& catalog, const DeviceState& state, NodeId node,
-               std::span<const DeviceClaimId> claims)
+               std::span<const DeviceClaimId> claims, bool explains)
       : catalog_(catalog),
         devices_(catalog.devices()),
         state_(state),
         node_(node),
         pools_(devices_.PoolsOf(node)),
         claims_(claims),
+        explains_(explains),
         results_(claims.size()) {}
 
   bool Run() {
     if (!CheckPools() || !CheckClaims()) return false;
     const Outcome outcome = AllocateOne({}, /*in_alternative=*/false, {});
     if (outcome == Outcome::kDone) return true;
+    if (steps_ > kLongSearch && problem_.empty()) {
+      devices_.RememberFailure(Key(), TookTooManySteps());
+    }
     if ((outcome != Outcome::kStop || given_up_) &&
         std::ranges::any_of(pools_, [](const NodePool& pool) { return pool.invalid; })) {
       problem_ = "invalid resource pools were encountered";
@@ -145,10 +152,12 @@ class DeviceSearch {
     if (!ask.all) return true;
     for (size_t p = 0; p < pools_.size(); ++p) {
       const NodePool& pool = pools_[p];
-      if (pool.incomplete || pool.invalid) {
+      if (pool.IsClosed()) {
         problem_ = absl::StrCat("request ", name(), ": asks for all devices, but resource pool ",
                                 NameOf(pool), " is currently ",
-                                pool.incomplete ? "being updated" : "invalid");
+                                pool.incomplete ? "being updated"
+                                : pool.invalid  ? "invalid"
+                                                : "used by pods whose claims are not known");
         return false;
       }
       for (const uint32_t s : pool.slices) {
@@ -179,9 +188,12 @@ class DeviceSearch {
         case Answer::kNo:
           return false;
         default:
-          problem_ = absl::StrCat("device ", Absl(Text(device.name)), ": selector ",
-                                  Absl(devices_.Expression(selector)), ": ",
-                                  devices_.ErrorOf(selector, device));
+          problem_ = "a selector fails";
+          if (explains_) {
+            problem_ = absl::StrCat("device ", Absl(Text(device.name)), ": selector ",
+                                    Absl(devices_.Expression(selector)), ": ",
+                                    devices_.ErrorOf(selector, device));
+          }
           return std::nullopt;
       }
     }
@@ -262,14 +274,15 @@ class DeviceSearch {
                        const AskState& ask) {
     for (size_t p = from.pool; p < pools_.size(); ++p) {
       const NodePool& pool = pools_[p];
-      if (pool.incomplete || pool.invalid) continue;
+      if (pool.IsClosed()) continue;
       for (size_t s = p == from.pool ? from.slice : 0; s < pool.slices.size(); ++s) {
         const SliceInfo& slice = devices_.slice(pool.slices[s]);
         const bool continues = p == from.pool && s == from.slice && from.device != 0;
         for (uint32_t d = continues ? from.device : slice.first_device; d < slice.end_device; ++d) {
           const DeviceInfo& device = devices_.device(d);
           ++steps_;
-          if (steps_ > kDeviceStepsMax || (steps_ == kLongSearch && IsHopeless())) {
+          if (steps_ > kDeviceStepsMax ||
+              (steps_ == kLongSearch && (FailedBefore() || IsHopeless()))) {
             given_up_ = true;
             return Outcome::kStop;
           }
@@ -293,6 +306,38 @@ class DeviceSearch {
     return Outcome::kNo;
   }
 
+  // A hash of all that the search depends on.  Nodes whose devices are alike have the same.
+  [[nodiscard]] Devices::SearchKey Key() const {
+    std::vector<uint32_t> parts;
+    for (const DeviceClaimId id : claims_) parts.push_back(devices_.claim(id).spec);
+    bool depends_on_node = false;
+    const auto add = [&](uint32_t s, bool plain) {
+      const SliceInfo& slice = devices_.slice(s);
+      parts.insert(parts.end(), {UINT32_MAX, slice.end_device - slice.first_device});
+      for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+        const DeviceInfo& device = devices_.device(d);
+        const bool is_plain = plain && device.taints.empty() && !slice.per_device_nodes;
+        depends_on_node |= !is_plain;
+        parts.push_back(is_plain ? device.shape : d);
+        parts.push_back((is_plain ? 2 : 0) + (state_.Uses(device.id) > 0 ? 1 : 0));
+      }
+    };
+    for (const NodePool& pool : pools_) {
+      parts.push_back(pool.IsClosed() ? 1 : 0);
+      for (const uint32_t s : pool.slices) add(s, /*plain=*/pool.counters.empty());
+      for (const uint32_t s : pool.others) add(s, /*plain=*/false);
+    }
+    if (depends_on_node) parts.push_back(static_cast<uint32_t>(Index(node_)));
+    const XXH128_hash_t hash = XXH3_128bits(parts.data(), parts.size() * sizeof(uint32_t));
+    return {hash.high64, hash.low64};
+  }
+
+  bool FailedBefore() {
+    const std::optional<bool> too_long = devices_.FindFailure(Key());
+    if (too_long == true) steps_ = kDeviceStepsMax + 1;
+    return too_long.has_value();
+  }
+
   // Whether some request finds too few devices even if it could choose before all others.  Then a
   // search through the choices of the others ends without a result, but may take very long.
   bool IsHopeless() {
@@ -310,7 +355,7 @@ class DeviceSearch {
     if (ask.ask->all) return !ask.all.empty();
     size_t found = 0;
     for (const NodePool& pool : pools_) {
-      if (pool.incomplete || pool.invalid) continue;
+      if (pool.IsClosed()) continue;
       for (const uint32_t s : pool.slices) {
         const SliceInfo& slice = devices_.slice(s);
         for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
@@ -466,6 +511,7 @@ class DeviceSearch {
   const NodeId node_;
   const std::span<const NodePool> pools_;
   const std::span<const DeviceClaimId> claims_;
+  const bool explains_;                                   // Otherwise, problem() is not complete.
   std::vector<std::vector<HeldDevice>> results_;          // By claim.
   std::vector<std::vector<std::vector<AskState>>> asks_;  // By claim, request, alternative.
   std::vector<std::vector<ConstraintState>> constraints_;
@@ -497,7 +543,7 @@ bool HasUnused(const Devices& devices, const DeviceState& state, NodeId node,
   for (const DeviceClaimId id : claims) missing += devices.claim(id).unused_min;
   for (const NodePool& pool : devices.PoolsOf(node)) {
     if (missing == 0) return true;
-    if (pool.incomplete || pool.invalid) continue;
+    if (pool.IsClosed()) continue;
     for (const uint32_t s : pool.slices) {
       const SliceInfo& slice = devices.slice(s);
       for (uint32_t d = slice.first_device; d < slice.end_device && missing > 0; ++d) {
@@ -601,12 +647,17 @@ bool FindDevices(const Catalog& catalog, const DeviceState& state, const PodShap
   }
   if (open.empty()) return true;
   if (problem == nullptr && !HasUnused(devices, state, node, open)) return false;
-  DeviceSearch search(catalog, state, node, open);
+  DeviceSearch search(catalog, state, node, open, problem != nullptr);
   if (!search.Run()) {
     if (problem != nullptr) {
       problem->reason = search.problem();
       problem->detail = search.TookTooManySteps() ? "the search for devices takes too many steps"
                                                   : DetailOf(catalog, state, node, open);
+      if (std::ranges::any_of(devices.PoolsOf(node), &NodePool::uses_unknown)) {
+        absl::StrAppend(&problem->detail, problem->detail.empty() ? "" : "; ",
+                        "devices that pods with missing or unallocated claims may use are not "
+                        "allocated");
+      }
     }
     return false;
   }

@@ -5,7 +5,8 @@
 // instead of time: a search that takes more finds nothing.
 //
 // Cost:    O(devices that the node reaches) in most cases; constraints and counters may need
-//          more, up to kDeviceStepsMax steps.
+//          more, up to kDeviceStepsMax steps.  A long search that finds nothing is remembered, and
+//          not done again for equal claims and devices.
 // Threads: pure functions.
 // Source:  k8s.io/dynamic-resource-allocation v0.36, structured/internal/incubating, and
 //          kubernetes 1.36 pkg/scheduler/framework/plugins/dynamicresources.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "snapshot/objects/visit_fields.h"
 
 namespace ebb {
 namespace {
@@ -28,6 +29,23 @@ DeviceReach CompileReach(Text node, bool everywhere, const objects::NodeSelector
 // Keeps the first reason.
 void SetReason(std::string& to, std::string_view why) {
   if (to.empty()) to = why;
+}
+
+// Appends a text that differs for different values.
+void AppendKey(std::string& key, Text text) { absl::StrAppend(&key, text.size(), ":", Absl(text)); }
+void AppendKey(std::string& key, int64_t number) { absl::StrAppend(&key, number, ","); }
+template <typename Struct>
+  requires objects::HasFields<Struct>
+void AppendKey(std::string& key, const Struct& object);
+template <typename Each>
+void AppendKey(std::string& key, const std::vector<Each>& list) {
+  AppendKey(key, static_cast<int64_t>(list.size()));
+  for (const Each& each : list) AppendKey(key, each);
+}
+template <typename Struct>
+  requires objects::HasFields<Struct>
+void AppendKey(std::string& key, const Struct& object) {
+  objects::VisitFields(object, [&key](Text, const auto& field) { AppendKey(key, field); });
 }
 
 cel::AttributeValue ValueOf(const objects::DeviceAttribute& attribute, std::string_view text) {
@@ -134,6 +152,11 @@ void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
           at == Text::npos ? kNoText : symbols.Intern(request.substr(at + 1)));
     }
   }
+  std::string key;
+  AppendKey(key, from.requests);
+  AppendKey(key, from.constraints);
+  to.spec = specs_by_key_.try_emplace(std::move(key), static_cast<uint32_t>(specs_by_key_.size()))
+                .first->second;
   to.allocated = from.allocated;
   for (const objects::ResourceClaim::Device& device : from.devices) {
     to.devices.push_back({InternDevice(symbols.Intern(device.driver), symbols.Intern(device.pool),
@@ -241,8 +264,37 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
   to.end_device = static_cast<uint32_t>(devices_.size());
 }
 
+void Devices::Put(const objects::DeviceTaintRule& from, Symbols& symbols) {
+  taint_rules_.push_back({.name = symbols.Intern(from.meta.name),
+                          .driver = symbols.Intern(from.driver),
+                          .pool = symbols.Intern(from.pool),
+                          .device = symbols.Intern(from.device),
+                          .taint = CompileTaint(from.taint, symbols),
+                          .not_understood = std::string(from.not_understood)});
+}
+
 // ---------------------------------------------------------------------------
 // Connecting
+
+// Source: resourceslice/tracker, applyPatches.  A rule without a selector applies to all devices.
+void Devices::ApplyTaintRules(const Symbols& symbols) {
+  const auto selects = [](TextId wanted, TextId name) {
+    return wanted == kNoText || wanted == name;
+  };
+  for (const TaintRule& rule : taint_rules_) {
+    for (SliceInfo& slice : slices_) {
+      if (!selects(rule.driver, slice.driver) || !selects(rule.pool, slice.pool)) continue;
+      for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+        if (!selects(rule.device, devices_[d].name)) continue;
+        devices_[d].taints.push_back(rule.taint);
+        if (rule.not_understood.empty()) continue;
+        SetReason(slice.not_understood,
+                  absl::StrCat("DeviceTaintRule ", Absl(symbols.Text(rule.name)), ": ",
+                               rule.not_understood));
+      }
+    }
+  }
+}
 
 bool Devices::IsSeen(const SliceInfo& slice, const DeviceNode& node, const Symbols& symbols) const {
   if (slice.has_counters) return true;
@@ -348,6 +400,7 @@ std::vector<NodePool> Devices::GatherPools(const DeviceNode& node, std::span<con
 }
 
 void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols) {
+  ApplyTaintRules(symbols);
   for (Selector& selector : selectors_) {
     selector.compiled.emplace(cel::DeviceSelector::Compile(selector.expression));
     selector.answers = std::make_unique<std::atomic<Answer>[]>(shapes_.size());
@@ -374,6 +427,24 @@ void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols)
   }
 }
 
+void Devices::CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols& symbols) {
+  absl::flat_hash_set<std::pair<TextId, TextId>> closed;
+  for (const DeviceNode& node : nodes) {
+    for (const SliceInfo& slice : slices_) {
+      if (!slice.has_counters && IsSeen(slice, node, symbols)) {
+        closed.emplace(slice.driver, slice.pool);
+      }
+    }
+  }
+  if (closed.empty()) return;
+  for (std::vector<NodePool>& pools : pools_of_) {
+    for (NodePool& pool : pools) {
+      const SliceInfo& slice = slices_[pool.first_slice];
+      pool.uses_unknown = closed.contains({slice.driver, slice.pool});
+    }
+  }
+}
+
 // ---------------------------------------------------------------------------
 // Reading
 
@@ -395,21 +466,42 @@ Devices::Answer Devices::Ask(uint32_t selector, const DeviceInfo& device) const 
     answer = *matches ? Answer::kYes : Answer::kNo;
   } else {
     answer = absl::IsUnimplemented(matches.status()) ? Answer::kNotUnderstood : Answer::kError;
+    const absl::MutexLock lock(&mutex_);
+    const std::string& text = *error_texts_.insert(std::string(matches.status().message())).first;
+    errors_.try_emplace({selector, device.shape}, &text);
   }
   known.store(answer, std::memory_order_relaxed);
   return answer;
 }
 
 std::string Devices::ErrorOf(uint32_t selector, const DeviceInfo& device) const {
-  const Selector& of = selectors_[selector];
-  if (!of.compiled->ok()) return std::string(of.compiled->status().message());
-  return std::string((*of.compiled)->Matches(ForSelector(device.shape)).status().message());
+  const absl::MutexLock lock(&mutex_);
+  const auto it = errors_.find({selector, device.shape});
+  EBB_CHECK(it != errors_.end());
+  return *it->second;
+}
+
+void Devices::RememberFailure(const SearchKey& key, bool too_long) const {
+  const absl::MutexLock lock(&mutex_);
+  failures_.try_emplace(key, too_long);
+}
+
+std::optional<bool> Devices::FindFailure(const SearchKey& key) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = failures_.find(key);
+  if (it == failures_.end()) return std::nullopt;
+  return it->second;
 }
 
 std::optional<DeviceClaimId> Devices::FindClaim(TextId namespace_name, TextId name) const {
   const auto it = claims_by_name_.find({namespace_name, name});
   if (it == claims_by_name_.end()) return std::nullopt;
   return it->second;
+}
+
+bool Devices::IsAllocated(TextId namespace_name, TextId name) const {
+  const std::optional<DeviceClaimId> id = FindClaim(namespace_name, name);
+  return id && claims_[Index(*id)].allocated;
 }
 
 const DeviceClassInfo* Devices::FindClass(TextId name) const {

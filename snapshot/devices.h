@@ -9,8 +9,9 @@
 //            claim or class has one keeps its node; no node takes a pod that needs devices while a
 //            slice there has one.
 // Cost:      Connect: nearly linear in devices, plus (nodes * slices that belong to no single
-//            node).  A selector is compiled once.  A device's answer to a selector is computed when
-//            it is first asked for; devices with equal attributes and capacities share the answer.
+//            node).  A selector is compiled once.  A device's answer to a selector, or its error,
+//            is computed when it is first asked for; devices with equal attributes and capacities
+//            share the answer.
 // Threads:   const methods may run concurrently; the others need exclusive access.
 // Source:    k8s.io/dynamic-resource-allocation v0.36, structured/internal/incubating, which
 //            kube-scheduler 1.36 uses by default.
@@ -29,10 +30,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_set.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "cel/device_selector.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
@@ -97,6 +101,7 @@ struct NodePool {
   uint32_t first_slice = 0;  // Any slice of the pool: for its names.
   bool incomplete = false;   // Some slices of the newest generation are missing.
   bool invalid = false;
+  bool uses_unknown = false;  // Some pod that may use its devices has claims that are not known.
   const std::string* not_understood = nullptr;
   TextId wrong_slice = kNoText;  // If not_understood.
   std::vector<uint32_t> slices;  // That have devices for the node, by name.
@@ -104,6 +109,9 @@ struct NodePool {
   // What the pool has.
   std::vector<TextId> counter_sets;
   std::vector<DeviceInfo::NamedCounter> counters;
+
+  // Whether nothing of the pool may be allocated.
+  [[nodiscard]] bool IsClosed() const { return incomplete || invalid || uses_unknown; }
 };
 
 struct DeviceAskInfo {
@@ -145,6 +153,7 @@ struct DeviceClaimInfo {
   std::vector<DeviceRequestInfo> requests;
   std::vector<DeviceConstraintInfo> constraints;
   size_t unused_min = 0;  // It needs at least this many devices that are not in use.
+  uint32_t spec = 0;      // Claims with equal requests and constraints have the same.
   // As the status says.
   bool allocated = false;
   std::vector<Device> devices;
@@ -168,14 +177,19 @@ class Devices {
   void Put(const objects::DeviceClass& from, Symbols& symbols);
   void Put(const objects::ResourceClaim& from, Symbols& symbols);
   void Put(const objects::ResourceSlice& from, Symbols& symbols);
+  void Put(const objects::DeviceTaintRule& from, Symbols& symbols);
 
   // Must be called once, after everything was added.
   void Connect(std::span<const DeviceNode> nodes, const Symbols& symbols);
 
+  // A pod on each of these nodes uses devices that the input does not tell (IsAllocated): so
+  // nothing of the pools that the nodes reach is allocated.  REQUIRES: Connect was called.
+  void CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols& symbols);
+
   // What a selector says of a device.
   enum class Answer : uint8_t { kNotAsked, kNo, kYes, kError, kNotUnderstood };
   [[nodiscard]] Answer Ask(uint32_t selector, const DeviceInfo& device) const;
-  // Why Ask returned kError or kNotUnderstood.
+  // Why Ask returned kError or kNotUnderstood.  REQUIRES: it did.
   [[nodiscard]] std::string ErrorOf(uint32_t selector, const DeviceInfo& device) const;
   [[nodiscard]] std::string_view Expression(uint32_t selector) const {
     return selectors_[selector].expression;
@@ -186,6 +200,8 @@ class Devices {
   [[nodiscard]] bool HasSlices() const { return !slices_.empty(); }
   [[nodiscard]] const DeviceClaimInfo& claim(DeviceClaimId id) const { return claims_[Index(id)]; }
   [[nodiscard]] std::optional<DeviceClaimId> FindClaim(TextId namespace_name, TextId name) const;
+  // Whether the claim exists and its status tells the devices of its users.
+  [[nodiscard]] bool IsAllocated(TextId namespace_name, TextId name) const;
   [[nodiscard]] const DeviceClassInfo* FindClass(TextId name) const;
   [[nodiscard]] const DeviceInfo& device(uint32_t index) const { return devices_[index]; }
   [[nodiscard]] const SliceInfo& slice(uint32_t index) const { return slices_[index]; }
@@ -216,12 +232,27 @@ class Devices {
   // nullopt: a pool is incomplete.  REQUIRES: HasOwnSlices(node).
   [[nodiscard]] std::optional<PoolUse> HighestUse(NodeId node,
                                                   const absl::flat_hash_set<DeviceId>& used) const;
+  // Remembers searches for devices that took many steps and found none.  `key` is a hash of all
+  // that the search depends on; `too_long`: it was ended because of its steps.
+  using SearchKey = std::pair<uint64_t, uint64_t>;
+  void RememberFailure(const SearchKey& key, bool too_long) const;
+  [[nodiscard]] std::optional<bool> FindFailure(const SearchKey& key) const;
+
   // Whether some slice belongs to this node alone.
   [[nodiscard]] bool HasOwnSlices(NodeId node) const {
     return Index(node) < own_slices_.size() && !own_slices_[Index(node)].empty();
   }
 
  private:
+  struct TaintRule {
+    TextId name;
+    // kNoText: any.
+    TextId driver;
+    TextId pool;
+    TextId device;
+    Taint taint;
+    std::string not_understood;
+  };
   struct Selector {
     std::string_view expression;
     std::optional<absl::StatusOr<cel::DeviceSelector>> compiled;
@@ -247,6 +278,7 @@ class Devices {
   std::vector<DeviceInfo::NamedCounter> Counters(const std::vector<objects::DeviceCounters>& sets,
                                                  std::string_view where, SliceInfo& slice,
                                                  Symbols& symbols) const;
+  void ApplyTaintRules(const Symbols& symbols);
   void AddIfNewest(uint32_t slice, std::vector<uint32_t>& newest) const;
   std::vector<NodePool> GatherPools(const DeviceNode& node, std::span<const uint32_t> own,
                                     const Symbols& symbols) const;
@@ -259,6 +291,8 @@ class Devices {
   [[nodiscard]] double UseOfPool(std::span<const uint32_t> slices,
                                  const absl::flat_hash_set<DeviceId>& used) const;
 
+  std::vector<TaintRule> taint_rules_;
+  absl::flat_hash_map<std::string, uint32_t> specs_by_key_;
   std::vector<DeviceClassInfo> classes_;
   absl::flat_hash_map<TextId, uint32_t> classes_by_name_;
   std::vector<DeviceClaimInfo> claims_;
@@ -276,6 +310,14 @@ class Devices {
   std::vector<uint32_t> shared_slices_;            // That belong to no single node.
   std::vector<std::vector<uint32_t>> own_slices_;  // By NodeId: with its nodeName.
   std::vector<std::vector<NodePool>> pools_of_;    // By NodeId.
+
+  // Filled on use, because both are expensive to find again.
+  mutable absl::Mutex mutex_;
+  mutable absl::node_hash_set<std::string> error_texts_ ABSL_GUARDED_BY(mutex_);
+  // By selector and shape.
+  mutable absl::flat_hash_map<std::pair<uint32_t, uint32_t>, const std::string*> errors_
+      ABSL_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<SearchKey, bool> failures_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace ebb

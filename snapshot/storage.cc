@@ -516,6 +516,7 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
     // The caller asks first whether shapes of pods depend on it (SpreadDependsOn).
     Effect operator()(const objects::Service&) const { return Effect::kInPlace; }
     Effect operator()(const objects::ResourceSlice&) const { return Effect::kShapes; }
+    Effect operator()(const objects::DeviceTaintRule&) const { return Effect::kShapes; }
     Effect operator()(const objects::ResourceClaim&) const { return Effect::kShapes; }
     Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kShapes; }
   } effect;

@@ -136,6 +136,7 @@ class Storage {
   void Put(const objects::ResourceClaim& claim, Symbols& symbols);
   void Put(const objects::ResourceClaimTemplate& from, Symbols& symbols);
   void Put(const objects::ResourceSlice& slice, Symbols& symbols);
+  void Put(const objects::DeviceTaintRule& /*rule*/, Symbols& /*symbols*/) {}
   void Put(const objects::Machine& machine, Symbols& symbols) {
     dying_machines_.Put(machine, symbols);
   }

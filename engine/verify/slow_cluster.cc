@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "predicates/filters.h"
+#include "snapshot/device_allocator.h"
+#include "snapshot/devices.h"
 
 namespace ebb {
 namespace {
@@ -17,6 +19,9 @@ bool Runs(const Constraints& constraints, std::string_view filter) {
   const auto* const at = std::ranges::find(kSchedulerFilters, filter);
   return (constraints.filters_off >> (at - std::begin(kSchedulerFilters)) & 1) == 0;
 }
+
+constexpr std::string_view kDevicesUnknown =
+    "DynamicResources: a pod whose claims are not known may use the devices";
 
 // Devices are judged as storage is.
 bool HasStorage(const PodShape& shape) {
@@ -56,6 +61,20 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
     any_storage |= needs_[s].storage;
   }
   if (any_storage) storage_ = snapshot;
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
+    if (std::ranges::any_of(pods_on_[n], [&](PodId pod) { return UsesUnknownDevices(pod); })) {
+      unknown_devices_.push_back(NodeId{n});
+    }
+  }
+}
+
+bool SlowCluster::UsesUnknownDevices(PodId pod) const {
+  const PodShape& shape = catalog_->shape_of(pod);
+  const Devices& devices = catalog_->devices();
+  return std::ranges::any_of(shape.resource_claims, [&](const PodResourceClaimInfo& claim) {
+    const auto id = devices.FindClaim(shape.namespace_name, claim.claim_name);
+    return !id || !devices.claim(*id).allocated;
+  });
 }
 
 SlowCluster::Needs SlowCluster::NeedsOf(const PodShape& shape) const {
@@ -491,9 +510,32 @@ std::string SlowCluster::WhyNotForRareLoad(const PodShape& shape, NodeId node,
 
 std::string SlowCluster::WhyNotForStorage(const PodShape& shape, NodeId node) const {
   const FilterVerdict verdict = Explain(*storage_, shape, node);
-  if (verdict.fits) return "";
+  if (verdict.fits) {
+    return std::string(MayTakeUnknownDevices(shape, node) ? kDevicesUnknown : "");
+  }
   return absl::StrCat(Absl(FilterName(verdict.filter)), ": ",
                       verdict.reasons.empty() ? "" : verdict.reasons.front());
+}
+
+bool SlowCluster::MayTakeUnknownDevices(const PodShape& shape, NodeId node) const {
+  std::vector<std::vector<HeldDevice>> found;
+  if (unknown_devices_.empty() || shape.device_claims.empty() ||
+      !FindDevices(*catalog_, storage_->devices(), shape, node, &found)) {
+    return false;
+  }
+  const Devices& devices = catalog_->devices();
+  for (const std::vector<HeldDevice>& of_claim : found) {
+    for (const HeldDevice& held : of_claim) {
+      const DeviceInfo& device = devices.device(held.info);
+      const SliceInfo& slice = devices.slice(device.slice);
+      const DeviceReach& reach = slice.per_device_nodes ? device.reach : slice.reach;
+      for (const NodeId other : unknown_devices_) {
+        const NodeInfo& info = catalog_->node(other);
+        if (reach.Matches({info.name, info.labels}, catalog_->symbols())) return true;
+      }
+    }
+  }
+  return false;
 }
 
 // --- Checks that depend on the pods of all nodes ---------------------------------

@@ -208,6 +208,9 @@ class SlowCluster {
   [[nodiscard]] std::string_view WhyNotForNeighbours(const PodShape& shape, PodShapeId id,
                                                      NodeId node);
   [[nodiscard]] std::string WhyNotForStorage(const PodShape& shape, NodeId node) const;
+  // Whether some claim of the pod is missing or not allocated.
+  [[nodiscard]] bool UsesUnknownDevices(PodId pod) const;
+  [[nodiscard]] bool MayTakeUnknownDevices(const PodShape& shape, NodeId node) const;
 
   const Domains& DomainsOf(TopologyKeyId key);
   Eligible& EligibleFor(RegistryId registry);
@@ -238,6 +241,7 @@ class SlowCluster {
   std::vector<bool> open_;  // By NodeId: schedulable, and without a taint that keeps pods away.
   NodeId removing_ = kNoNode;
   std::optional<ClusterSnapshot> storage_;  // Only if pods use claims: for the storage filters.
+  std::vector<NodeId> unknown_devices_;     // Nodes whose pods use devices that are not known.
 
   // Filled on first use.
   std::vector<std::vector<PodId>> of_shape_;       // By PodShapeId.

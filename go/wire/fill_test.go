@@ -41,6 +41,7 @@ var kindsRead = []schema.GroupKind{
 	{Group: "resource.k8s.io", Kind: "ResourceClaim"},
 	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"},
 	{Group: "resource.k8s.io", Kind: "ResourceSlice"},
+	{Group: "resource.k8s.io", Kind: "DeviceTaintRule"},
 	{Group: "", Kind: "PodTemplate"},
 	{Group: "", Kind: "Service"},
 }

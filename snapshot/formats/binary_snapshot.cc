@@ -268,6 +268,8 @@ class Encoder {
 
   void Put(const objects::ResourceSlice& from, wire::ResourceSlice& to) { PutPacked(from, to); }
 
+  void Put(const objects::DeviceTaintRule& from, wire::DeviceTaintRule& to) { PutPacked(from, to); }
+
   void Put(const objects::Machine& from, wire::Machine& to) {
     Put(from.meta, *to.mutable_meta());
     to.set_group(Id(from.group));
@@ -387,6 +389,9 @@ class Encoder {
         put.Put(o, *to.mutable_resource_claim_template());
       }
       void operator()(const objects::ResourceSlice& o) { put.Put(o, *to.mutable_resource_slice()); }
+      void operator()(const objects::DeviceTaintRule& o) {
+        put.Put(o, *to.mutable_device_taint_rule());
+      }
       void operator()(const objects::Machine& o) { put.Put(o, *to.mutable_machine()); }
       void operator()(const objects::NodeClaim& o) { put.Put(o, *to.mutable_node_claim()); }
       void operator()(const objects::NodePool& o) { put.Put(o, *to.mutable_node_pool()); }
@@ -790,6 +795,11 @@ class Decoder {
     Get(from.meta(), to.meta);
   }
 
+  void Get(const wire::DeviceTaintRule& from, objects::DeviceTaintRule& to) {
+    if (!GetPacked(from, to)) to.not_understood = kLacksDevices;
+    Get(from.meta(), to.meta);
+  }
+
   void Get(const wire::Machine& from, objects::Machine& to) {
     Get(from.meta(), to.meta);
     to.group = At(from.group());
@@ -1173,6 +1183,9 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
       return true;
     case wire::Object::kResourceSlice:
       visit(std::type_identity<objects::ResourceSlice>(), object.resource_slice());
+      return true;
+    case wire::Object::kDeviceTaintRule:
+      visit(std::type_identity<objects::DeviceTaintRule>(), object.device_taint_rule());
       return true;
     case wire::Object::kMachine:
       visit(std::type_identity<objects::Machine>(), object.machine());

@@ -171,6 +171,8 @@ uint32_t PartOf(Text key) {
   }
 }
 
+constexpr Text kDeviceGroup = "resource.k8s.io";
+
 Text GroupOf(Text api_version) {
   const size_t slash = api_version.find('/');
   return slash == Text::npos ? Text() : api_version.substr(0, slash);
@@ -328,6 +330,14 @@ class ObjectFields {
   bool ReadResourceClaim();
   bool ReadResourceClaimTemplate();
   bool ReadResourceSlice();
+  bool ReadDeviceTaintRule();
+  void CheckDeviceVersion(Text api_version, bool allows_alpha = false);
+  bool DeviceVersion(Value& value, bool allows_alpha = false) {
+    Text api_version;
+    if (!fields_.String(value, api_version)) return false;
+    CheckDeviceVersion(api_version, allows_alpha);
+    return true;
+  }
   // --- Machines
   bool ReadMachine(Text group);
   bool ReadClusterApiMachine() { return ReadMachine("cluster.x-k8s.io"); }
@@ -397,6 +407,7 @@ class ObjectFields {
   bool Selector(Value& value, Text where, objects::LabelSelector& selector);
   // An empty `where`: unknown members do not matter.
   bool Taints(Value& value, Text where, std::vector<objects::Taint>& taints);
+  bool Taint(Value& value, Text where, objects::Taint& taint);
   bool NodeSpec(Value& value);
   bool NodeStatus(Value& value);
   bool Heartbeat(Value& value);
@@ -521,6 +532,8 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
     {"resource.k8s.io", "ResourceClaimTemplate", true, Type::kStorage,
      &ObjectFields::ReadResourceClaimTemplate},
     {"resource.k8s.io", "ResourceSlice", false, Type::kStorage, &ObjectFields::ReadResourceSlice},
+    {"resource.k8s.io", "DeviceTaintRule", false, Type::kStorage,
+     &ObjectFields::ReadDeviceTaintRule},
     {"cluster.x-k8s.io", "Machine", true, Type::kStorage, &ObjectFields::ReadClusterApiMachine},
     {"machine.openshift.io", "Machine", true, Type::kStorage, &ObjectFields::ReadOpenShiftMachine},
     {"karpenter.sh", "NodeClaim", false, Type::kStorage, &ObjectFields::ReadNodeClaim},
@@ -552,6 +565,10 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   init_statuses_.clear();
   has_gates_ = has_scheduled_ = not_recorded_ = false;
   spec_ = written_digest_ = {};
+  if (rule.group == kDeviceGroup && GroupOf(place.api_version) == kDeviceGroup) {
+    // Items of a list may have no version of their own.
+    CheckDeviceVersion(place.api_version, rule.kind == "DeviceTaintRule");
+  }
   if (!(this->*rule.read)()) return FieldError(rule.kind, place);
   if (!CheckNames()) return FieldError(rule.kind, place);
   meta_->namespace_name = NamespaceAsRead(meta_->namespace_name, rule.namespaced);
@@ -877,14 +894,17 @@ bool ObjectFields<Fields>::NodeSpec(Value& value) {
 template <typename Fields>
 bool ObjectFields<Fields>::Taints(Value& value, Text where, std::vector<objects::Taint>& taints) {
   taints.clear();
-  return fields_.Elements(value, [&](Value& element) {
-    objects::Taint& taint = taints.emplace_back();
-    return fields_.Members(element, [&](Key key, Value& member) {
-      if (key == "key") return fields_.String(member, taint.key);
-      if (key == "value") return fields_.String(member, taint.value);
-      if (key == "effect") return fields_.String(member, taint.effect);
-      return key == "timeAdded" || NotUnderstood(where, key);
-    });
+  return fields_.Elements(
+      value, [&](Value& element) { return Taint(element, where, taints.emplace_back()); });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::Taint(Value& value, Text where, objects::Taint& taint) {
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "key") return fields_.String(member, taint.key);
+    if (key == "value") return fields_.String(member, taint.value);
+    if (key == "effect") return fields_.String(member, taint.effect);
+    return key == "timeAdded" || NotUnderstood(where, key);
   });
 }
 
@@ -1882,10 +1902,22 @@ bool ObjectFields<Fields>::DeviceSelectors(Value& value, Text where, std::vector
   });
 }
 
+// In other versions, the same names may mean something else.  v1alpha3 still has DeviceTaintRule.
+template <typename Fields>
+void ObjectFields<Fields>::CheckDeviceVersion(Text api_version, bool allows_alpha) {
+  const Text version = api_version.substr(std::min(kDeviceGroup.size() + 1, api_version.size()));
+  if (api_version.empty() || version == "v1" || version == "v1beta2" || version == "v1beta1" ||
+      (allows_alpha && version == "v1alpha3")) {
+    return;
+  }
+  NotUnderstood(absl::StrCat("apiVersion ", Printable(api_version)));
+}
+
 template <typename Fields>
 bool ObjectFields<Fields>::ReadDeviceClass() {
   auto& device_class = Renewed<objects::DeviceClass>();
   const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "apiVersion") return DeviceVersion(value);
     if (key == "metadata") return Meta(value, device_class.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
@@ -1975,6 +2007,7 @@ template <typename Fields>
 bool ObjectFields<Fields>::ReadResourceClaim() {
   auto& claim = Renewed<objects::ResourceClaim>();
   const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "apiVersion") return DeviceVersion(value);
     if (key == "metadata") return Meta(value, claim.meta);
     if (key == "spec") {
       return fields_.Members(value, [&](Key part, Value& devices) {
@@ -2137,6 +2170,7 @@ template <typename Fields>
 bool ObjectFields<Fields>::ReadResourceSlice() {
   auto& slice = Renewed<objects::ResourceSlice>();
   const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "apiVersion") return DeviceVersion(value);
     if (key == "metadata") return Meta(value, slice.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
@@ -2166,6 +2200,29 @@ bool ObjectFields<Fields>::ReadResourceSlice() {
   if (slice.driver.empty()) return fields_.FailAt(".spec.driver", "is missing");
   if (slice.pool.empty()) return fields_.FailAt(".spec.pool.name", "is missing");
   return true;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadDeviceTaintRule() {
+  auto& rule = Renewed<objects::DeviceTaintRule>();
+  const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "apiVersion") return DeviceVersion(value, /*allows_alpha=*/true);
+    if (key == "metadata") return Meta(value, rule.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "taint") return Taint(member, "spec.taint", rule.taint);
+      if (part == kNotUnderstoodSpec) return NotUnderstoodBefore(member);
+      if (part != "deviceSelector") return NotUnderstood("spec", part);
+      return fields_.Members(member, [&](Key field, Value& text) {
+        if (field == "driver") return fields_.String(text, rule.driver);
+        if (field == "pool") return fields_.String(text, rule.pool);
+        if (field == "device") return fields_.String(text, rule.device);
+        return NotUnderstood("spec.deviceSelector", field);
+      });
+    });
+  });
+  rule.not_understood = batch_->texts.Copy(not_understood_);
+  return read;
 }
 
 template <typename Fields>

@@ -682,7 +682,8 @@ struct Scrubber::Impl {
         object.meta.name = name;
         return;
       }
-      if constexpr (std::is_same_v<Object, objects::ResourceSlice>) {
+      if constexpr (std::is_same_v<Object, objects::ResourceSlice> ||
+                    std::is_same_v<Object, objects::DeviceTaintRule>) {
         const Text driver = Keep("devices", object.driver);
         object.driver = "";
         DoFields(object);

@@ -617,14 +617,16 @@ Json DeviceAttribute(const objects::DeviceAttribute& attribute) {
   return json;
 }
 
+Json Taint(const objects::Taint& taint) {
+  Json json = {{"key", taint.key}};
+  Put(json, "value", taint.value);
+  Put(json, "effect", taint.effect);
+  return json;
+}
+
 Json Taints(const std::vector<objects::Taint>& taints) {
   Json array = Json::array();
-  for (const auto& [key, value, effect] : taints) {
-    Json each = {{"key", key}};
-    Put(each, "value", value);
-    Put(each, "effect", effect);
-    array.push_back(std::move(each));
-  }
+  for (const objects::Taint& taint : taints) array.push_back(Taint(taint));
   return array;
 }
 
@@ -655,6 +657,19 @@ Json ToJson(const objects::ResourceSlice& slice) {
   for (const objects::Device& device : slice.devices) spec["devices"].push_back(Device(device));
   Put(spec, "sharedCounters", CounterSets("name", slice.shared_counters));
   Put(spec, kNotUnderstoodSpec, slice.not_understood);
+  return json;
+}
+
+Json ToJson(const objects::DeviceTaintRule& rule) {
+  Json json = Object("resource.k8s.io/v1", "DeviceTaintRule", rule.meta);
+  Json& spec = json["spec"];
+  Json selector = Json::object();
+  Put(selector, "driver", rule.driver);
+  Put(selector, "pool", rule.pool);
+  Put(selector, "device", rule.device);
+  Put(spec, "deviceSelector", std::move(selector));
+  spec["taint"] = Taint(rule.taint);
+  Put(spec, kNotUnderstoodSpec, rule.not_understood);
   return json;
 }
 

@@ -103,6 +103,8 @@ constexpr auto kRows = std::to_array<Row>({
      "csidrivers,csistoragecapacities"},
     {"NoCSIStorageCapacities", "csistoragecapacities", Deed::kFeedAll, "csistoragecapacities"},
     {"ClaimsOfVolumesMissing", kAllKinds, Deed::kFeedAll, "pvc"},
+    {"DeviceClaimsMissing", "deviceclasses,resourceclaims,resourceclaimtemplates,resourceslices",
+     Deed::kFeedAll, "resourceclaims"},
     // Mixed moments or clusters.
     {"OldDump", kAllKinds, Deed::kResync},
     {"ControllersOfOtherUids", kAllKinds, Deed::kResync},

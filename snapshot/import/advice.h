@@ -32,7 +32,7 @@ enum class Suspicion : uint8_t {
   kSomeNamespaces,       // Some namespaces contain no object.
   kMissingNamespaces,    // Pods that every cluster has are missing.
   kPlatformsNamespaces,  // All pods and namespaces are the platform's own.
-  kMissingClaims,        // Volumes refer to claims that are missing.
+  kMissingClaims,        // Volumes or pods refer to claims that are missing.
   kPodsOfTwoMoments,     // There are more pods than controllers count; some were replaced.
   kTwoClusters,          // Objects refer to other objects by UIDs that these do not have.
   kManifests,            // Objects lack what the API server gives every object.

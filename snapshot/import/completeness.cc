@@ -18,6 +18,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "snapshot/catalog.h"
+#include "snapshot/devices.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/import/advice.h"
 #include "snapshot/import/object_content.h"
@@ -942,6 +943,29 @@ class InputCensus::LackFinder {
          Lack::kPods);
   }
 
+  // A cluster allocates a pod's claims before it binds the pod.
+  void DeviceClaims() {
+    uint64_t with_claims = 0;
+    std::vector<std::string> without;
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      const PodShape& shape = catalog_.shape_of(PodId{p});
+      if (shape.resource_claims.empty() || cluster_.NodeOf(PodId{p}) == kNoNode) continue;
+      ++with_claims;
+      const bool all_known = std::ranges::all_of(shape.resource_claims, [&](const auto& claim) {
+        return catalog_.devices().IsAllocated(shape.namespace_name, claim.claim_name);
+      });
+      if (!all_known) without.push_back(catalog_.PodName(PodId{p}));
+    }
+    if (without.empty() || without.size() <= with_claims / kPartsPerChange) return;
+    std::ranges::sort(without);
+    Warn("DeviceClaimsMissing",
+         absl::StrCat(Count(without.size(), "placed pod has", "placed pods have"),
+                      " ResourceClaims that are not there, or not allocated: ", Some(without),
+                      "; it is not known which devices they use; ",
+                      Suspected(Suspicion::kMissingClaims)),
+         Lack::kKinds);
+  }
+
   // Volumes, claims and drivers to which objects of the input refer.
   void Storage() {
     if (census_.claims_.empty() && census_.pods_with_claims_ > 0) {
@@ -1501,6 +1525,7 @@ void InputCensus::FindLacks(InputUse use, const ClusterSnapshot& cluster, int64_
   if (use == InputUse::kPlan) finder.BudgetsOfOthers();
   if (use == InputUse::kPlan) finder.MakersOfNodes();
   finder.Storage();
+  finder.DeviceClaims();
   finder.Manifests();
   finder.TwoVersions();
   // If pods are missing, this warning says which.

@@ -33,6 +33,7 @@ constexpr auto kDumpKinds = std::to_array<DumpKind>({
     {"ResourceClaim", kDevices, "resourceclaims", "resourceclaims", false},
     {"ResourceClaimTemplate", kDevices, "resourceclaimtemplates", "resourceclaimtemplates", false},
     {"ResourceSlice", kDevices, "resourceslices", "resourceslices", false},
+    {"DeviceTaintRule", kDevices, "devicetaintrules", "devicetaintrules", false},
     {"Workload", "scheduling.k8s.io", "workloads", "workloads", false},
     {"PodGroup", "scheduling.k8s.io", "podgroups", "podgroups.scheduling.k8s.io", false},
     {"PodGroup", "scheduling.x-k8s.io", "podgroups", "podgroups.scheduling.x-k8s.io", false},

@@ -213,6 +213,17 @@ struct ResourceSlice {
   Text not_understood;
 };
 
+// A taint that an administrator sets on devices.
+struct DeviceTaintRule {
+  ObjectMeta meta;
+  // spec.deviceSelector.  Empty: any.
+  Text driver;
+  Text pool;
+  Text device;
+  Taint taint;
+  Text not_understood;
+};
+
 // The infrastructure's object for the machine under a node.  Read because a machine that is being
 // deleted takes its node with it.
 
@@ -330,8 +341,9 @@ struct EvictionRequest {
 using StorageObject =
     std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver, CsiNode,
                  VolumeAttachment, CsiStorageCapacity, DeviceClass, ResourceClaim,
-                 ResourceClaimTemplate, ResourceSlice, Machine, NodeClaim, PodGroup, PodTemplate,
-                 CapacityBuffer, VerticalPodAutoscaler, NodePool, Service, EvictionRequest>;
+                 ResourceClaimTemplate, ResourceSlice, DeviceTaintRule, Machine, NodeClaim,
+                 PodGroup, PodTemplate, CapacityBuffer, VerticalPodAutoscaler, NodePool, Service,
+                 EvictionRequest>;
 
 }  // namespace ebb::objects
 

@@ -116,6 +116,7 @@ EBB_FIELDS(ResourceClaim, meta, allocated, devices, requests, constraints, alloc
 EBB_FIELDS(ResourceClaimTemplate, meta);
 EBB_FIELDS(ResourceSlice, meta, driver, pool, node_name, generation, slice_count, node_selector,
            all_nodes, per_device_nodes, devices, shared_counters, not_understood);
+EBB_FIELDS(DeviceTaintRule, meta, driver, pool, device, taint, not_understood);
 EBB_FIELDS(Machine, meta, group, node_name, provider_id);
 EBB_FIELDS(NodeClaim::Condition, type, status, since);
 EBB_FIELDS(NodeClaim, meta, node_name, provider_id, conditions, last_pod_event);

@@ -294,6 +294,125 @@ TEST(DynamicResourcesTest, TaintsKeepClaimsAwayThatDoNotTolerateThem) {
   EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
 }
 
+TEST(DynamicResourcesTest, ADeviceTaintRuleTaintsTheDevicesThatItSelects) {
+  objects::DeviceTaintRule one;
+  one.meta.name = "one";
+  one.driver = kDriver;
+  one.pool = "a";
+  one.device = "gpu-0";
+  one.taint = {"broken", "yes", "NoSchedule"};
+  const auto build = [](const objects::DeviceTaintRule& rule) {
+    objects::DeviceRequest tolerant = Request("r", 2);
+    tolerant.asks[0].tolerations = {{.key = "broken", .op = "Exists", .value = {}, .effect = {}}};
+    return Cluster()
+        .Add(rule)
+        .Add(Class("gpu"))
+        .Add(Slice("a", {Device("gpu-0"), Device("gpu-1")}))
+        .Add(Slice("b", {Device("gpu-0"), Device("gpu-1")}))
+        .Add(Own("p", "p", {Request("r", 2)}))
+        .Add(Own("q", "q", {tolerant}))
+        .Add(Node("a"))
+        .Add(Node("b"))
+        .Add(Asks("p", "p", "p"))
+        .Add(Asks("q", "q", "q"))
+        .Build();
+  };
+  const std::string kNo = "DynamicResources: cannot allocate all claims";
+  const ClusterSnapshot snapshot = build(one);
+  EXPECT_EQ(Why(snapshot, "p", "a"), kNo);
+  EXPECT_EQ(Why(snapshot, "p", "b"), "fits");
+  EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
+  objects::DeviceTaintRule all = one;
+  all.driver = all.pool = all.device = {};
+  EXPECT_EQ(Why(build(all), "p", "b"), kNo);
+  all.driver = "other.example.com";
+  EXPECT_EQ(Why(build(all), "p", "b"), "fits");
+  objects::DeviceTaintRule unknown = one;
+  unknown.not_understood = "spec.deviceSelector.rack";
+  EXPECT_EQ(Why(build(unknown), "q", "a"),
+            "DynamicResources: ResourceSlice a: DeviceTaintRule one: spec.deviceSelector.rack is "
+            "not evaluated");
+  EXPECT_EQ(Why(build(unknown), "q", "b"), "fits");
+}
+
+// Symptom: devices of running pods were given to others if a dump lacked their claims.
+TEST(DynamicResourcesTest, NothingIsAllocatedWhereAPodsClaimIsMissingOrNotAllocated) {
+  objects::ResourceSlice network = Slice("net", {Device("nic-0"), Device("nic-1")});
+  network.node_name = {};
+  network.all_nodes = true;
+  for (const bool is_missing : {true, false}) {
+    for (const bool has_network : {false, true}) {
+      Cluster cluster;
+      cluster.Add(Class("gpu"));
+      cluster.Add(Slice("b", {Device("gpu-0"), Device("gpu-1")}));
+      if (has_network) cluster.Add(network);
+      if (!is_missing) cluster.Add(Own("running", "r", {Request("r")}));
+      cluster.Add(Own("p", "p", {Request("r")}));
+      cluster.Add(Node("b"));
+      cluster.Add(Node("c"));
+      cluster.Add(Asks("running", "r", "running").On("b"));
+      cluster.Add(Asks("p", "p", "p"));
+      if (!has_network) cluster.Add(Slice("c", {Device("gpu-0")}));
+      const ClusterSnapshot snapshot = cluster.Build();
+      EXPECT_EQ(Why(snapshot, "p", "b"), "DynamicResources: cannot allocate all claims");
+      // The running pod may use a device of the network, too.
+      EXPECT_EQ(Why(snapshot, "p", "c"),
+                has_network ? "DynamicResources: cannot allocate all claims" : "fits");
+      const FilterVerdict verdict = Explain(
+          snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, "p")), NodeNamed(snapshot, "b"));
+      EXPECT_THAT(verdict.detail, HasSubstr("devices that pods with missing or unallocated claims "
+                                            "may use are not allocated"));
+    }
+  }
+}
+
+// Symptom: a search that takes 200,000 steps was made again for each pod and node.
+TEST(DynamicResourcesTest, ALongSearchFailsAgainInTheSameWay) {
+  std::vector<objects::Device> devices;
+  std::vector<std::string> names(26);
+  for (size_t d = 0; d < names.size(); ++d) {
+    names[d] = "gpu-" + std::to_string(d);
+    devices.push_back(Device(names[d], d % 2 == 0 ? "0" : "1"));
+  }
+  // 13 devices of one numa node serve the claim, 12 do not.
+  const std::vector<objects::Device> enough = devices;
+  devices.resize(24);
+  objects::ResourceClaim big = Own("p", "p", {Request("r", 8), Request("s", 5)});
+  big.constraints = {
+      {.requests = {}, .match_attribute = "example.com/numa", .distinct_attribute = {}}};
+  objects::ResourceClaim again = big;
+  again.meta.name = "q";
+  again.meta.owners = Own("q", "q", {}).meta.owners;
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(Slice("a", devices))
+                                 .Add(Slice("b", devices))
+                                 .Add(Slice("c", enough))
+                                 .Add(On(Own("t", "t", {Request("r")}), "b", {"gpu-1"}, "t"))
+                                 .Add(big)
+                                 .Add(again)
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c"))
+                                 .Add(Asks("t", "t", "t").On("b"))
+                                 .Add(Asks("p", "p", "p"))
+                                 .Add(Asks("q", "q", "q"))
+                                 .Build();
+  for (int round = 0; round < 2; ++round) {
+    for (const char* pod : {"p", "q"}) {
+      for (const char* node : {"a", "b"}) {
+        const FilterVerdict verdict =
+            Explain(snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, pod)),
+                    NodeNamed(snapshot, node));
+        ASSERT_FALSE(verdict.fits);
+        EXPECT_EQ(verdict.reasons.front(), "cannot allocate all claims");
+        EXPECT_EQ(verdict.detail, "the search for devices takes too many steps");
+      }
+      EXPECT_EQ(Why(snapshot, pod, "c"), "fits");
+    }
+  }
+}
+
 TEST(DynamicResourcesTest, AdminAccessSharesADevice) {
   objects::DeviceRequest admin = Request("r");
   admin.asks[0].admin_access = true;

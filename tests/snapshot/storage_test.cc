@@ -359,6 +359,7 @@ TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
       {objects::ResourceClaim(), kShapes},
       {objects::ResourceClaimTemplate(), kShapes},
       {objects::ResourceSlice(), kShapes},
+      {objects::DeviceTaintRule(), kShapes},
       {objects::PodGroup(), kShapes},
       {objects::EvictionRequest(), kShapes},
       {objects::PodTemplate(), kShapes},

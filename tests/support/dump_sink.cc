@@ -289,6 +289,13 @@ Line Dumped(const objects::ResourceSlice& slice) {
   return line.Put("notUnderstood", slice.not_understood);
 }
 
+Line Dumped(const objects::DeviceTaintRule& rule) {
+  Line line("DeviceTaintRule");
+  line.Put("name", rule.meta).Put("driver", rule.driver).Put("pool", rule.pool);
+  line.Put("device", rule.device).Put("taint", rule.taint);
+  return line.Put("notUnderstood", rule.not_understood);
+}
+
 Line Dumped(const objects::Machine& machine) {
   Line line("Machine");
   line.Put("name", machine.meta).Put("group", machine.group).Put("node", machine.node_name);

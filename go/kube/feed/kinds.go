@@ -102,6 +102,7 @@ var Kinds = []*Kind{
 	optional("resource.k8s.io", "ResourceSlice", "resourceslices"),
 	optional("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates"),
 	optional("resource.k8s.io", "ResourceClaim", "resourceclaims"),
+	optional("resource.k8s.io", "DeviceTaintRule", "devicetaintrules"),
 	optional("cluster.x-k8s.io", "Machine", "machines"),
 	optional("machine.openshift.io", "Machine", "machines"),
 	optional("karpenter.sh", "NodeClaim", "nodeclaims"),

@@ -197,6 +197,11 @@ std::vector<KindCase> Kinds() {
       {"resource.k8s.io/v1beta2", "ResourceSlice",
        Meta("s") + Sub(2, Sub(1, "drv") + Sub(2, Sub(1, "pool")) + Sub(3, "n")),
        "ResourceSlice name=[s] driver=[drv] pool=[pool] node=[n]"},
+      {"resource.k8s.io/v1beta2", "DeviceTaintRule",
+       Meta("t") + Sub(2, Sub(1, Sub(2, "drv") + Sub(3, "pool") + Sub(4, "gpu-0")) +
+                              Sub(2, Sub(1, "sick") + Sub(2, "x") + Sub(3, "NoSchedule"))),
+       "DeviceTaintRule name=[t] driver=[drv] pool=[pool] device=[gpu-0] taint=( key=[sick] "
+       "value=[x] effect=[NoSchedule])"},
   };
 }
 

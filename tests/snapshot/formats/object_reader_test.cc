@@ -288,7 +288,8 @@ TEST(ObjectReaderTest, EachKindIsKnownInItsGroup) {
            {"resource.k8s.io/v1", "DeviceClass"},
            {"resource.k8s.io/v1", "ResourceClaim"},
            {"resource.k8s.io/v1", "ResourceClaimTemplate"},
-           {"resource.k8s.io/v1", "ResourceSlice"}}) {
+           {"resource.k8s.io/v1", "ResourceSlice"},
+           {"resource.k8s.io/v1", "DeviceTaintRule"}}) {
     EXPECT_THAT(ObjectReader::KindProblem(version, kind), IsEmpty()) << kind;
     EXPECT_THAT(ObjectReader::KindProblem("core/v1", kind), HasSubstr("; " + kind + " of "));
     EXPECT_THAT(ObjectReader::KindProblem(version, kind + "s"), HasSubstr("; " + kind + " of "));

@@ -89,6 +89,11 @@ constexpr std::string_view kObjects = R"([
  "spec":{"driver":"gpu.example.com","perDeviceNodeSelection":true,"pool":{"name":"z"},
   "devices":[{"name":"a","basic":{"nodeName":"n","allowMultipleAllocations":true}},
    {"name":"b","basic":{"allNodes":true}}]}},
+{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"broken"},
+ "spec":{"deviceSelector":{"driver":"gpu.example.com","pool":"n","device":"gpu-0"},
+  "taint":{"key":"broken","value":"yes","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}}},
+{"apiVersion":"resource.k8s.io/v1beta2","kind":"DeviceTaintRule","metadata":{"name":"newer"},
+ "spec":{"deviceSelector":{"rack":"r"},"taint":{"key":"all","effect":"NoSchedule"}}},
 {"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Machine",
  "metadata":{"name":"m","namespace":"ns","creationTimestamp":"1970-01-01T00:00:50Z",
   "deletionTimestamp":"1970-01-01T00:01:40Z"},
@@ -210,6 +215,10 @@ const std::vector<std::string>& Lines() {
       "ResourceSlice name=[z] driver=[gpu.example.com] pool=[z] perDevice=true device=( name=[a] "
       "node_name=[n]) device=( name=[b] all_nodes=true) "
       "notUnderstood=[spec.devices[].allowMultipleAllocations]",
+      "DeviceTaintRule name=[broken] driver=[gpu.example.com] pool=[n] device=[gpu-0] taint=( "
+      "key=[broken] value=[yes] effect=[NoExecute])",
+      "DeviceTaintRule name=[newer] taint=( key=[all] effect=[NoSchedule]) "
+      "notUnderstood=[spec.deviceSelector.rack]",
       "Machine name=[m] namespace=[ns] created=50 deleted=100 group=[cluster.x-k8s.io] node=[n] "
       "provider=[aws:///a/i-1]",
       "Machine name=[m] namespace=[openshift-machine-api] group=[machine.openshift.io] node=[n2] "
@@ -277,6 +286,37 @@ TEST(StorageFormsTest, WrittenObjectsReadBackTheSame) {
   for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
     EXPECT_EQ(LinesOf(Written([format](auto output) { return ObjectWriter(format, output); })),
               Lines());
+  }
+}
+
+// Symptom: objects of resource.k8s.io/v2 were read as v1 without a word.
+TEST(StorageFormsTest, OtherVersionsOfDevicesAreNotUnderstood) {
+  const auto line_of = [](const std::string& version, const std::string& kind) {
+    const std::string object = R"({"apiVersion":")" + version + R"(","kind":")" + kind +
+                               R"(","metadata":{"name":"x"},"spec":{"driver":"d",)" +
+                               R"("pool":{"name":"p"},"taint":{}}})";
+    const std::vector<std::string> lines = LinesOf(object);
+    const std::vector<std::string> of_list =
+        LinesOf(R"({"apiVersion":")" + version + R"(","kind":")" + kind +
+                R"(List","items":[{"metadata":{"name":"x"},"spec":{"driver":"d",)" +
+                R"("pool":{"name":"p"},"taint":{}}}]})");
+    EXPECT_EQ(lines, of_list) << version << " " << kind;
+    return lines.at(0);
+  };
+  for (const std::string kind : {"DeviceClass", "ResourceClaim", "ResourceSlice"}) {
+    for (const std::string version : {"v2", "v1alpha3"}) {
+      EXPECT_NE(line_of("resource.k8s.io/" + version, kind)
+                    .find("notUnderstood=[apiVersion resource.k8s.io/" + version + "]"),
+                std::string::npos)
+          << line_of("resource.k8s.io/" + version, kind);
+    }
+  }
+  EXPECT_EQ(line_of("resource.k8s.io/v1alpha3", "DeviceTaintRule").find("apiVersion"),
+            std::string::npos);
+  EXPECT_NE(line_of("resource.k8s.io/v2", "DeviceTaintRule").find("apiVersion"), std::string::npos);
+  for (const std::string version : {"v1", "v1beta2", "v1beta1"}) {
+    EXPECT_EQ(line_of("resource.k8s.io/" + version, "ResourceSlice").find("apiVersion"),
+              std::string::npos);
   }
 }
 

@@ -525,6 +525,8 @@ TEST(WriteObjectsTest, AbsentFieldsOfStorageObjectsAreNotWritten) {
   EXPECT_EQ(written(objects::CsiStorageCapacity()), text(storage, "CSIStorageCapacity", ""));
   EXPECT_EQ(written(objects::DeviceClass()), text(resource, "DeviceClass", R"(,"spec":{})"));
   EXPECT_EQ(written(objects::ResourceClaimTemplate()), text(resource, "ResourceClaimTemplate", ""));
+  EXPECT_EQ(written(objects::DeviceTaintRule()),
+            text(resource, "DeviceTaintRule", R"(,"spec":{"taint":{"key":""}})"));
   objects::ResourceClaim claim;
   claim.allocated = true;
   EXPECT_EQ(written(claim), text(resource, "ResourceClaim",

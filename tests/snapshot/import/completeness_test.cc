@@ -922,6 +922,25 @@ TEST_F(CompletenessTest, VolumesBoundToMissingClaimsGiveAWarning) {
   EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
 }
 
+TEST_F(CompletenessTest, PlacedPodsWithoutAnAllocatedResourceClaimGiveAWarning) {
+  std::vector<Json> items = Whole();
+  Json pod = Pod("shop", "train", "a");
+  pod["spec"]["resourceClaims"] = {{{"name", "gpu"}, {"resourceClaimName", "mine"}}};
+  items.push_back(pod);
+  EXPECT_THAT(LoadItems(items), ElementsAre("DeviceClaimsMissing"));
+  EXPECT_THAT(Message(), HasSubstr("1 placed pod has ResourceClaims that are not there, or not "
+                                   "allocated: shop/train"));
+  EXPECT_EQ(Command(),
+            "kubectl get deviceclasses,resourceclaims,resourceclaimtemplates,resourceslices -A -o "
+            "json");
+  Json claim = Object("resource.k8s.io/v1", "ResourceClaim", "mine", "shop");
+  items.push_back(claim);
+  EXPECT_THAT(LoadItems(items), ElementsAre("DeviceClaimsMissing"));
+  claim["status"]["allocation"]["devices"]["results"] = Json::array();
+  items.back() = claim;
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
 TEST_F(CompletenessTest, MissingClaimsVolumesAndDriversGiveAWarning) {
   std::vector<Json> items = Whole();
   items.push_back(Mounting("x"));

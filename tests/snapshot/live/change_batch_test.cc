@@ -79,6 +79,7 @@ const std::vector<Kind>& Kinds() {
       {"ResourceSlice", "resource.k8s.io/v1", false,
        R"(,"spec":{"driver":"d","nodeName":"n","pool":{"name":"p"}})",
        Sub(2, Sub(1, "d") + Sub(2, Sub(1, "p")) + Sub(3, "n"))},
+      {"DeviceTaintRule", "resource.k8s.io/v1", false},
   };
   return *kinds;
 }
