@@ -117,14 +117,14 @@ EBB_FIELDS(ResourceSlice, meta, driver, pool, node_name, generation, slice_count
            all_nodes, per_device_nodes, devices, shared_counters, not_understood);
 EBB_FIELDS(Machine, meta, group, node_name, provider_id);
 EBB_FIELDS(NodeClaim, meta, node_name, provider_id);
-EBB_FIELDS(PodGroup, meta, group, min_count, whole);
+EBB_FIELDS(PodGroup, meta, group, min_count, whole, not_understood);
 EBB_FIELDS(PodTemplate, meta, pod);
 EBB_FIELDS(CapacityBuffer, meta, strategy, template_name, replicas, ready);
 EBB_FIELDS(VerticalPodAutoscaler::Policy, container, mode, min_allowed, max_allowed, has_controlled,
            controlled);
 EBB_FIELDS(VerticalPodAutoscaler::Recommendation, container, target);
 EBB_FIELDS(VerticalPodAutoscaler, meta, target_kind, target_name, update_mode, policies,
-           has_recommendation, recommendations);
+           has_recommendation, recommendations, not_understood);
 
 #undef EBB_FIELDS
 
