@@ -96,7 +96,7 @@ class PodShapes {
   [[nodiscard]] bool any_held_137() const { return !held_137_.empty(); }
 
   // Lets the shapes from `first_shape` on ask for what VerticalPodAutoscalers will give them
-  // (PodShape::vpa).
+  // (PodShape::vpa), and notes the targets of these that have pods (Catalog::HasPodsOf).
   void FollowVpas(Catalog& catalog, size_t first_shape);
   // Tells gangs what their PodGroups say.
   static void FindGroups(Catalog& catalog);
@@ -112,12 +112,10 @@ class PodShapes {
  private:
   PodShape Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
                    TextId node_os, PendingTopology& topology);
-  static std::vector<std::pair<std::string_view, std::string>> WorkloadsOf(const Catalog& catalog,
-                                                                           const PodShape& shape);
   void FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const ContainerAsks& asks,
                  PodShape& shape);
   static ContainerAsks AskOf(const objects::Pod& pod, const Requests& fit, Symbols& symbols);
-  uint32_t InternGang(Catalog& catalog, const objects::Pod& pod);
+  std::vector<uint32_t> InternGangs(Catalog& catalog, const objects::Pod& pod);
   static void CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape);
   ConstraintsId InternConstraints(Catalog& catalog, const objects::Pod& pod, TextId node_os);
   FitClassId InternFitClass(Catalog& catalog, ConstraintsId constraints,

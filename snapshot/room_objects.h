@@ -64,6 +64,15 @@ class RoomObjects {
   struct Group {
     std::optional<int64_t> min_count;  // Absent: the group's policy is not a gang.
     bool whole = false;                // Its pods go together.
+    std::string not_understood = {};   // PodGroup::not_understood.
+  };
+
+  // The workload whose pods a VerticalPodAutoscaler changes.
+  struct VpaTarget {
+    TextId namespace_name;
+    TextId vpa;  // The name of the VerticalPodAutoscaler.
+    TextId kind;
+    TextId name;
   };
 
   struct Vpa {
@@ -76,6 +85,7 @@ class RoomObjects {
     TextId name = kNoText;
     int64_t creation_time = 0;
     bool has_recommendation = false;
+    std::string not_understood = {};
     std::vector<Target> targets;  // Bounded by the policies; without containers that have mode Off.
 
     [[nodiscard]] const Target* Find(TextId container) const;
@@ -103,6 +113,8 @@ class RoomObjects {
   // webhook chooses.  Null if none does, or none is in a mode that changes pods.
   [[nodiscard]] const Vpa* FindVpa(TextId namespace_name, TextId kind, TextId name) const;
   [[nodiscard]] bool HasVpas() const { return !vpas_.empty(); }
+  // Of all VerticalPodAutoscalers that change pods, in the order of the input.
+  [[nodiscard]] const std::vector<VpaTarget>& vpa_targets() const { return vpa_targets_; }
   // The pod of the template, which has the names of the template's metadata alone.
   [[nodiscard]] const objects::Pod* FindTemplate(TextId namespace_name, TextId name) const;
   // In the order of the input.
@@ -115,6 +127,7 @@ class RoomObjects {
   absl::flat_hash_map<std::tuple<TextId, TextId, TextId>, Vpa> vpas_;  // Namespace, kind, name.
   absl::flat_hash_map<std::pair<TextId, TextId>, std::shared_ptr<const OwnedPod>> templates_;
   std::vector<Buffer> buffers_;
+  std::vector<VpaTarget> vpa_targets_;
 };
 
 }  // namespace ebb
