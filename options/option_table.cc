@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -83,10 +84,12 @@ bool SetHeadroom(std::string_view text, Headroom& headroom) {
     headroom = read;
     return true;
   }
+  absl::flat_hash_set<absl::string_view> seen;
   for (const absl::string_view part : absl::StrSplit(Absl(text), ',')) {
     const std::pair<absl::string_view, absl::string_view> entry =
         absl::StrSplit(part, absl::MaxSplits('=', 1));
     auto [key, value] = entry;
+    if (!seen.insert(key).second) return false;
     if (key == "per") {
       const auto per = ValueOf(kHeadroomPerWords, std::string_view(value.data(), value.size()));
       if (!per) return false;

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "report/block_words.h"
+#include "snapshot/gangs.h"
 
 namespace ebb {
 namespace {
@@ -105,7 +106,10 @@ class WaveCluster {
       std::erase_if(candidates_, [&](NodeId node) { return !snapshot_.Contains(node); });
       request.candidates = &candidates_;
     }
-    return MakePlan(snapshot_, groups_, request);
+    if (catalog().gangs().empty()) return MakePlan(snapshot_, groups_, request);
+    // Moved pods run again: their gangs may lose as many pods as before.
+    ClusterSnapshot counted = WithGangsCounted(snapshot_);
+    return MakePlan(counted, groups_, request);
   }
 
  private:
@@ -152,7 +156,9 @@ absl::StatusOr<PlanWaves> FollowWaves(const PlanAnswer& answer, const WaveModel&
                   .kept = CountWaveReasons(answer.made),
                   .in_deletion = answer.request.pass.in_deletion.size(),
                   .pending_placed = answer.made.plan.packed.size(),
-                  .searched = answer.search.has_value()};
+                  .searched = answer.search.has_value(),
+                  .gangs = !answer.cluster->snapshot.catalog().gangs().empty() &&
+                           answer.request.planner.drain.gangs == Gangs::kKeep};
   WaveCluster cluster(answer);
   const PlanResult* made = &answer.made;
   PlanResult next;

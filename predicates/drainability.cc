@@ -162,12 +162,12 @@ DrainVerdict LocalStorage(const DrainQuestion& q) {
              : kNoOpinion;
 }
 
-// Blocks a pod of a gang that would lose it.  A pod that is being deleted is lost already, and a
-// pod without a node (which has a digest of its spec) does not run yet.
+// Blocks a pod if one of its gangs would lose it.  A pod that is being deleted is lost already, and
+// a pod without a node (which has a digest of its spec) does not run yet.
 DrainVerdict OfGang(const DrainQuestion& q) {
-  if (q.options.gangs == Gangs::kIgnore || q.shape.gang == kNoGang) return kNoOpinion;
+  if (q.options.gangs == Gangs::kIgnore || q.shape.gangs.empty()) return kNoOpinion;
   if (q.shape.terminating || q.shape.spec_digest != 0) return kNoOpinion;
-  return q.catalog.IsHeldByGang(q.pod) ? Block(BlockingPodReason::kPodOfGang) : kNoOpinion;
+  return q.catalog.HoldingGang(q.pod) ? Block(BlockingPodReason::kPodOfGang) : kNoOpinion;
 }
 
 DrainVerdict Budget(const DrainQuestion& q) {
@@ -184,7 +184,7 @@ DrainVerdict Budget(const DrainQuestion& q) {
 using Rule = DrainVerdict (*)(const DrainQuestion&);
 
 bool IsTerminating(const Catalog&, const PodShape& shape) { return shape.terminating; }
-bool IsOfGang(const Catalog&, const PodShape& shape) { return shape.gang != kNoGang; }
+bool IsOfGang(const Catalog&, const PodShape& shape) { return !shape.gangs.empty(); }
 bool IsBesideRequests(const Catalog& catalog, const PodShape& shape) {
   return catalog.storage().room().HasEvictionRequests(shape.namespace_name);
 }

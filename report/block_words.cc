@@ -24,16 +24,26 @@ std::string ProtectionWords(const PodShape& shape) {
                      FormatRfc3339(shape.do_not_disrupt_until));
 }
 
-std::string GangWords(const Catalog& catalog, const PodShape& shape) {
-  const Gang& gang = catalog.gangs()[shape.gang];
-  const GangStates::State& state = catalog.gang_states().gangs[shape.gang];
+std::string GangWords(const Catalog& catalog, PodId pod) {
+  const std::optional<uint32_t> held_by = catalog.HoldingGang(pod);
+  if (!held_by) return "";
+  const Gang& gang = catalog.gangs()[*held_by];
+  const GangStates::State& state = catalog.gang_states().gangs[*held_by];
   const std::string runs = fmt::format(
       "{} of {} {}/{} {} on {}", Count(static_cast<uint64_t>(state.running), "pod", "pods"),
       ToString(gang.kind), Printable(catalog.Text(gang.namespace_name)),
       Printable(catalog.Text(gang.name)), state.running == 1 ? "runs" : "run",
       Count(static_cast<uint64_t>(state.nodes), "node", "nodes"));
+  if (!gang.not_understood.empty()) {
+    return fmt::format("{}, and the group is not understood: {}", runs,
+                       Printable(gang.not_understood));
+  }
   if (!gang.one_by_one) return runs + ", and its pods stay together";
-  return fmt::format("{}, of which {} must run", runs, gang.min_count.value_or(0));
+  const std::string leaving =
+      state.leaving == 0
+          ? ""
+          : fmt::format(" ({} of them on nodes that are being deleted)", state.leaving);
+  return fmt::format("{}{}, of which {} must run", runs, leaving, gang.min_count.value_or(0));
 }
 
 // Why the eviction API would not ask the pod's budget; "" if it would.
@@ -132,7 +142,7 @@ std::string BlockWords(const Catalog& catalog, PodId pod, BlockingPodReason reas
   if (reason == BlockingPodReason::kDoNotDisruptAnnotation) {
     return ProtectionWords(catalog.shape_of(pod));
   }
-  if (reason == BlockingPodReason::kPodOfGang) return GangWords(catalog, catalog.shape_of(pod));
+  if (reason == BlockingPodReason::kPodOfGang) return GangWords(catalog, pod);
   if (reason == BlockingPodReason::kEvictionRequested) {
     return fmt::format("EvictionRequest {} asks for its eviction, which its responders carry out",
                        Printable(catalog.Text(catalog.FindEvictionRequest(pod))));
@@ -174,7 +184,7 @@ std::string PlaceWords(const Catalog& catalog, PodId pod) {
     };
     return fmt::format(
         "VerticalPodAutoscaler {}/{} lets it ask for {:g} cores and {} MiB when it is created "
-        "again, instead of {:g} and {}",
+        "again, instead of {:g} cores and {} MiB",
         Printable(catalog.Text(shape.namespace_name)), Printable(catalog.Text(shape.vpa)),
         cores(shape.charge_requests), WithCommas(mebibytes(shape.charge_requests)),
         cores(shape.home_requests), WithCommas(mebibytes(shape.home_requests)));

@@ -86,6 +86,10 @@ std::vector<std::string> WaveAssumptions(const PlanWaves& waves) {
         "Timers and cooldowns of an autoscaler do not count. --scale-down-unneeded-time and "
         "--scale-down-delay-after-delete count if they are given.");
   }
+  if (waves.gangs) {
+    texts.emplace_back(
+        "Pods that a wave has moved run again: their gang may lose as many pods in the next wave.");
+  }
   if (waves.searched) {
     texts.emplace_back("Only the first wave was searched for (--optimize).");
   }

@@ -11,7 +11,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
-#include "base/printable.h"
 #include "base/text.h"
 #include "engine/plan/headroom.h"
 
@@ -31,7 +30,7 @@ std::vector<RoomNotes::GangNote> GangsOf(const PlanReport& report) {
   std::map<uint32_t, int64_t> kept;  // By gang.
   const auto count = [&](const UnremovableNode& node) {
     if (node.blocking_reason != BlockingPodReason::kPodOfGang) return;
-    ++kept[catalog.shape_of(node.pod).gang];
+    if (const auto gang = catalog.HoldingGang(node.pod)) ++kept[*gang];
   };
   std::ranges::for_each(report.context.made->plan.keep, count);
   std::ranges::for_each(report.context.made->excluded, count);
@@ -44,7 +43,8 @@ std::vector<RoomNotes::GangNote> GangsOf(const PlanReport& report) {
                      .pods = state.running,
                      .nodes = state.nodes,
                      .kept_nodes = kept[g],
-                     .min_count = gang.min_count});
+                     .min_count = gang.min_count,
+                     .not_understood = gang.not_understood});
   }
   std::ranges::sort(notes, {}, [](const auto& note) { return std::tie(note.name, note.kind); });
   return notes;
@@ -89,19 +89,27 @@ std::optional<RoomNotes::HeadroomNote> HeadroomOf(const PlanReport& report) {
   if (asked.empty()) return std::nullopt;
   const Catalog& catalog = context.catalog();
   const ClusterSnapshot& snapshot = context.cluster->snapshot;
-  absl::flat_hash_set<NodeId> gone;
+  absl::flat_hash_set<NodeId> gone(context.request->pass.in_deletion.begin(),
+                                   context.request->pass.in_deletion.end());
   for (const RemovableNode& removal : context.made->plan.remove) gone.insert(removal.node);
   const auto counts = [&](NodeId node) {
     return !gone.contains(node) && CountsForHeadroom(catalog, node);
   };
-  double offered[2] = {};
-  double free[2] = {};
+  struct Scope {
+    double offered[2] = {};
+    double free[2] = {};
+  };
+  std::map<uint64_t, Scope> scopes;
+  const auto scope_of = [&](NodeId node) -> Scope& {
+    return scopes[HeadroomScope(catalog, *context.groups, node, asked.per)];
+  };
   const ResourceId resources[2] = {kCpu, kMemory};
   snapshot.alive().ForEach([&](NodeId node) {
     if (!counts(node)) return;
+    Scope& scope = scope_of(node);
     for (size_t r = 0; r < 2; ++r) {
-      offered[r] += static_cast<double>(snapshot.Allocatable(resources[r], node));
-      free[r] += static_cast<double>(snapshot.Free(resources[r], node));
+      scope.offered[r] += static_cast<double>(snapshot.Allocatable(resources[r], node));
+      scope.free[r] += static_cast<double>(snapshot.Free(resources[r], node));
     }
   });
   // A pod that moves several times ends at its last place.
@@ -112,14 +120,21 @@ std::optional<RoomNotes::HeadroomNote> HeadroomOf(const PlanReport& report) {
   }
   for (const auto& [pod, node] : last) {
     if (!counts(node)) continue;
+    Scope& scope = scope_of(node);
     for (size_t r = 0; r < 2; ++r) {
-      free[r] -= static_cast<double>(AmountOf(catalog.ChargeOn(pod, node), resources[r]));
+      scope.free[r] -= static_cast<double>(AmountOf(catalog.ChargeOn(pod, node), resources[r]));
     }
   }
   RoomNotes::HeadroomNote note{
       .cpu = asked.cpu, .memory = asked.memory, .per = std::string(Words(asked.per))};
-  if (offered[0] > 0) note.free_cpu = free[0] / offered[0];
-  if (offered[1] > 0) note.free_memory = free[1] / offered[1];
+  std::optional<double>* const least[2] = {&note.free_cpu, &note.free_memory};
+  for (const auto& [name, scope] : scopes) {
+    for (size_t r = 0; r < 2; ++r) {
+      if (scope.offered[r] <= 0) continue;
+      const double share = scope.free[r] / scope.offered[r];
+      *least[r] = std::min(least[r]->value_or(share), share);
+    }
+  }
   return note;
 }
 
@@ -183,6 +198,7 @@ void PutRoomNotes(const RoomNotes& notes, Json& summary) {
                  {"nodes", gang.nodes},
                  {"keptNodes", gang.kept_nodes}};
     if (gang.min_count) json["minCount"] = *gang.min_count;
+    if (!gang.not_understood.empty()) json["notUnderstood"] = gang.not_understood;
     summary["gangs"].push_back(std::move(json));
   }
   for (const RoomNotes::BufferNote& buffer : notes.buffers) {
@@ -216,9 +232,12 @@ std::vector<std::string> RoomNotesText(const RoomNotes& notes) {
   int64_t kept = 0;
   for (const RoomNotes::GangNote& gang : notes.gangs) {
     kept += gang.kept_nodes;
-    gangs.push_back(fmt::format("{} {}, {} on {}", gang.kind, Printable(gang.name),
-                                PodsText(gang.pods),
-                                Count(static_cast<uint64_t>(gang.nodes), "node", "nodes")));
+    gangs.push_back(
+        fmt::format("{} {}, {} on {}{}", gang.kind, gang.name, PodsText(gang.pods),
+                    Count(static_cast<uint64_t>(gang.nodes), "node", "nodes"),
+                    gang.not_understood.empty()
+                        ? ""
+                        : fmt::format(", which is not understood ({})", gang.not_understood)));
   }
   if (!gangs.empty()) {
     lines.push_back(
@@ -227,33 +246,41 @@ std::vector<std::string> RoomNotesText(const RoomNotes& notes) {
                     Count(static_cast<uint64_t>(kept), "node", "nodes"), FirstFew(gangs)));
   }
   for (const RoomNotes::BufferNote& buffer : notes.buffers) {
-    std::string text = fmt::format("Room is kept for {} of CapacityBuffer {}",
-                                   PodsText(buffer.placed), Printable(buffer.name));
+    std::string text = fmt::format(
+        "{} kept for {} of CapacityBuffer {}", buffer.pods == 0 ? "No room is" : "Room is",
+        buffer.pods == 0 ? "pods" : PodsText(buffer.placed), buffer.name);
     if (buffer.placed < buffer.pods) {
       text += fmt::format("; {} of it found no room", PodsText(buffer.pods - buffer.placed));
     }
-    if (!buffer.problem.empty()) text += "; " + Printable(buffer.problem);
+    if (!buffer.problem.empty()) text += (buffer.pods == 0 ? ": " : "; ") + buffer.problem;
     lines.push_back(text + ".");
   }
   if (notes.headroom) {
+    const bool is_whole = notes.headroom->per == "cluster";
     std::vector<std::string> parts;
+    bool is_less = false;
     const auto add = [&](const char* name, double asked, const std::optional<double>& free) {
       if (asked <= 0) return;
-      parts.push_back(
-          fmt::format("{:g}% of the {}{}", asked * 100, name,
-                      free ? fmt::format(" ({:.1f}% is free after the plan)", *free * 100) : ""));
+      is_less |= free && *free < asked;
+      parts.push_back(fmt::format(
+          "{:g}% of the {}{}", asked * 100, name,
+          free ? fmt::format(
+                     " ({:.1f}% is free after the plan{})", *free * 100,
+                     is_whole ? "" : fmt::format(" in the {} with the least", notes.headroom->per))
+               : ""));
     };
     add("cpu", notes.headroom->cpu, notes.headroom->free_cpu);
     add("memory", notes.headroom->memory, notes.headroom->free_memory);
-    lines.push_back(fmt::format("Headroom: {} of {} {} stays free.", fmt::join(parts, " and "),
-                                notes.headroom->per == "cluster" ? "the" : "each",
-                                notes.headroom->per));
+    lines.push_back(fmt::format(
+        "Headroom: {} of {} {} {}.", fmt::join(parts, " and "), is_whole ? "the" : "each",
+        notes.headroom->per,
+        is_less ? "is to stay free; where less is free already, no node goes" : "stays free"));
   }
   std::vector<std::string> vpas;
   int64_t pods = 0;
   for (const RoomNotes::VpaNote& vpa : notes.vpas) {
     pods += vpa.pods;
-    vpas.push_back(fmt::format("{}, {} with {:.1f} cores instead of {:.1f}", Printable(vpa.name),
+    vpas.push_back(fmt::format("{}, {} with {:.1f} cores instead of {:.1f}", vpa.name,
                                PodsText(vpa.pods), static_cast<double>(vpa.after.cpu_milli) / 1000,
                                static_cast<double>(vpa.before.cpu_milli) / 1000));
   }

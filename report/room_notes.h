@@ -26,6 +26,7 @@ struct RoomNotes {
     int64_t nodes = 0;
     int64_t kept_nodes = 0;  // Nodes whose reason is the gang.
     std::optional<int64_t> min_count = {};
+    std::string not_understood = {};  // A field of its PodGroup.
   };
   struct BufferNote {
     std::string name;
@@ -39,7 +40,8 @@ struct RoomNotes {
     double cpu = 0;  // As asked for.
     double memory = 0;
     std::string per;
-    // Free after the plan, of all nodes that count; absent: they offer nothing.
+    // Free after the plan, of the nodes that count, in the scope with the least; absent: they offer
+    // nothing.
     std::optional<double> free_cpu = {};
     std::optional<double> free_memory = {};
   };
@@ -62,7 +64,7 @@ RoomNotes RoomNotesOf(const PlanReport& report);
 // empty are absent.
 void PutRoomNotes(const RoomNotes& notes, nlohmann::ordered_json& summary);
 
-// A sentence for each, with printable names.
+// A sentence for each, with names as they are: escape them to print them.
 std::vector<std::string> RoomNotesText(const RoomNotes& notes);
 
 }  // namespace ebb

@@ -773,6 +773,10 @@ Selector SnapshotBuilder::SelectorOf(const objects::Controller& controller, Symb
 
 absl::Status SnapshotBuilder::AddController(const objects::Controller& controller) {
   Symbols& symbols = *catalog_->symbols_;
+  const auto found =
+      std::ranges::find(controller.meta.owners, true, &objects::OwnerReference::controller);
+  const objects::OwnerReference* const owner =
+      found == controller.meta.owners.end() ? nullptr : &*found;
   catalog_->controllers_.insert_or_assign(
       {controller.kind, symbols.Intern(controller.meta.namespace_name),
        symbols.Intern(controller.meta.name)},
@@ -781,7 +785,9 @@ absl::Status SnapshotBuilder::AddController(const objects::Controller& controlle
                        .completions = controller.completions,
                        .status_replicas = controller.status_replicas,
                        .succeeded = controller.succeeded,
-                       .selector = SelectorOf(controller, symbols)});
+                       .selector = SelectorOf(controller, symbols),
+                       .owner_kind = owner == nullptr ? kNoText : symbols.Intern(owner->kind),
+                       .owner_name = owner == nullptr ? kNoText : symbols.Intern(owner->name)});
   return absl::OkStatus();
 }
 
@@ -848,22 +854,34 @@ absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& na
 
 // Adds the pods that stand for CapacityBuffers, as the autoscaler makes them.
 void SnapshotBuilder::AddBufferPods() {
-  // A larger number is a mistake, or an attack on memory.
+  // For all buffers together.  A larger number is a mistake, or an attack on memory.
   constexpr int64_t kMost = 100'000;
+  int64_t left = kMost;
   Catalog& catalog = *catalog_;
   Symbols& symbols = *catalog.symbols_;
   for (const RoomObjects::Buffer& buffer : catalog.storage_->room().buffers()) {
-    const int64_t replicas = buffer.replicas.value_or(0);
-    if (!buffer.ready || replicas <= 0) continue;
+    const int64_t replicas = std::max<int64_t>(0, buffer.replicas.value_or(0));
+    if (buffer.ready && buffer.replicas == 0) continue;
     KeptBuffer& kept = catalog.buffers_.emplace_back(
         KeptBuffer{.namespace_name = buffer.namespace_name,
                    .name = buffer.name,
                    .strategy = buffer.strategy,
                    .template_name = buffer.template_name,
                    .replicas = replicas,
+                   .ready = buffer.ready,
                    .first = PodId{static_cast<uint32_t>(catalog.pods_.size())},
                    .pods = 0,
                    .problem = {}});
+    if (!buffer.ready) {
+      kept.problem = "it is not ready for provisioning";
+      continue;
+    }
+    if (replicas == 0) {
+      kept.problem = buffer.replicas ? absl::StrCat("status.replicas: ", *buffer.replicas,
+                                                    " is not a number of pods")
+                                     : "status.replicas: is missing";
+      continue;
+    }
     const objects::Pod* const from =
         catalog.storage_->room().FindTemplate(buffer.namespace_name, buffer.template_name);
     if (from == nullptr) {
@@ -893,7 +911,7 @@ void SnapshotBuilder::AddBufferPods() {
     SumRequests(pod);
     const PodShapeId shape = shapes_->Intern(catalog, pod, requests_);
     const bool has_names = !catalog.pods_by_name_.empty();  // A LiveSnapshot keeps its own.
-    for (int64_t i = 1; i <= std::min(replicas, kMost); ++i) {
+    for (int64_t i = 1; i <= std::min(replicas, left); ++i) {
       const std::string own = absl::StrCat(name, "-", i);
       const NamedPod named{
           .namespace_name = buffer.namespace_name,
@@ -907,9 +925,13 @@ void SnapshotBuilder::AddBufferPods() {
       Register(named, shape);
       ++kept.pods;
     }
-    if (kept.pods < replicas) {
+    if (replicas > left) {
+      kept.problem = absl::StrCat("status.replicas: ", replicas, " pods, and room is kept for ",
+                                  left, ", because all buffers together have more than ", kMost);
+    } else if (kept.pods < replicas) {
       kept.problem = absl::StrCat("status.replicas: room is kept for ", kept.pods, " pods");
     }
+    left -= kept.pods;
   }
 }
 
@@ -1331,7 +1353,7 @@ bool SnapshotBuilder::ConnectLastShape() {
     if (MatcherOf(catalog.pdbs_[p]).Matches(shape)) shape.budgets.push_back(PdbId{p});
   });
   if (vpa_ == VpaRule::kFollow) shapes_->FollowVpas(catalog, catalog.shapes_.size() - 1);
-  if (shape.gang != kNoGang) PodShapes::FindGroups(catalog);
+  if (!shape.gangs.empty()) PodShapes::FindGroups(catalog);
   NoteWhetherVersionMatters({&shape, 1});
   if (shape.volumes != 0) catalog.storage_->ConnectLastVolumes();
   RefuseDeviceClasses(shape);

@@ -25,6 +25,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -42,6 +44,8 @@
 #include "snapshot/symbols.h"
 
 namespace ebb {
+
+class ClusterSnapshot;
 
 class Devices;
 
@@ -172,32 +176,36 @@ struct Gang {
   bool has_object = false;  // Its PodGroup is in the input.
   bool one_by_one = false;  // Its pods may be disrupted one by one, down to min_count.
   std::optional<int64_t> min_count = std::nullopt;  // Absent: unknown, or the group is not a gang.
+  std::string not_understood = {};  // A field of its PodGroup; its pods stay where they are.
 };
-inline constexpr uint32_t kNoGang = ~uint32_t{0};
-
 // What CountGangs (gangs.h) found.
 struct GangStates {
   struct State {
     int64_t running = 0;
-    int64_t nodes = 0;  // On so many nodes.
-    bool held = false;  // Its pods stay, except those of may_move.
+    int64_t nodes = 0;    // On so many nodes.
+    int64_t leaving = 0;  // So many of them on nodes that are being deleted.
+    bool held = false;    // Its pods stay, except those of may_move.
     friend bool operator==(const State&, const State&) = default;
   };
-  std::vector<State> gangs;  // By index of Catalog::gangs().
-  absl::flat_hash_set<PodId> may_move;
+  std::vector<State> gangs;                                  // By index of Catalog::gangs().
+  absl::flat_hash_set<std::pair<uint32_t, PodId>> may_move;  // Gangs and their pods.
   friend bool operator==(const GangStates&, const GangStates&) = default;
 };
 
-// A CapacityBuffer that is ready, and the pods that stand for it in the catalog.
+// A CapacityBuffer, and the pods that stand for it in the catalog.
 struct KeptBuffer {
   TextId namespace_name;
   TextId name;
   std::string strategy;
   TextId template_name;
   int64_t replicas = 0;
+  bool ready = true;     // Otherwise no room is owed.
   PodId first = kNoPod;  // The first of its pods; the others follow.
   int64_t pods = 0;
   std::string problem;  // Why it has fewer pods than replicas; empty: it has all.
+
+  // Nodes that the buffer needs may go.
+  [[nodiscard]] bool is_short() const { return ready && !problem.empty(); }
 };
 
 struct PodShape {
@@ -254,7 +262,7 @@ struct PodShape {
   int64_t do_not_disrupt_until = kForEver;
   bool do_not_disrupt_unstarted = false;  // A duration is set, but the pod's start is unknown.
 
-  uint32_t gang = kNoGang;  // An index of Catalog::gangs().
+  std::vector<uint32_t> gangs;  // Indices of Catalog::gangs().  Each of them counts.
   // The VerticalPodAutoscaler that changes what the pod asks for when it is created again.  If it
   // is set, fit_requests and charge_requests are the new amounts, and home_requests is what the pod
   // takes on the node where it runs (Catalog::ChargeOn).
@@ -423,6 +431,9 @@ struct ControllerStatus {
   int64_t status_replicas = 0;
   int64_t succeeded = 0;
   Selector selector = {.nothing = true, .requirements = {}};  // `nothing`: none, or a wrong one.
+  // Its own controller, as the Deployment of a ReplicaSet; kNoText: it has none.
+  TextId owner_kind = kNoText;
+  TextId owner_name = kNoText;
 };
 
 // Selects the pods that a counter table counts.
@@ -599,11 +610,19 @@ class Catalog {
   }
   [[nodiscard]] const std::vector<Gang>& gangs() const { return gangs_; }
   [[nodiscard]] const GangStates& gang_states() const { return gang_states_; }
-  // Whether the pod's gang holds it where it is.
-  [[nodiscard]] bool IsHeldByGang(PodId id) const {
-    const uint32_t gang = shape_of(id).gang;
-    return gang < gang_states_.gangs.size() && gang_states_.gangs[gang].held &&
-           !gang_states_.may_move.contains(id);
+  // The first gang that holds the pod where it is, an index of gangs(); nullopt: none does.
+  [[nodiscard]] std::optional<uint32_t> HoldingGang(PodId id) const {
+    for (const uint32_t gang : shape_of(id).gangs) {
+      if (gang < gang_states_.gangs.size() && gang_states_.gangs[gang].held &&
+          !gang_states_.may_move.contains({gang, id})) {
+        return gang;
+      }
+    }
+    return std::nullopt;
+  }
+  // Whether some pod belongs to the workload that a VerticalPodAutoscaler targets.
+  [[nodiscard]] bool HasPodsOf(const RoomObjects::VpaTarget& target) const {
+    return vpa_targets_.contains({target.namespace_name, target.kind, target.name});
   }
   [[nodiscard]] const std::vector<KeptBuffer>& buffers() const { return buffers_; }
   // Whether the pod stands for a buffer.
@@ -682,6 +701,7 @@ class Catalog {
   friend class LiveSnapshot;
   friend class PodShapes;
   friend class TopologyTables;
+  friend ClusterSnapshot WithGangsCounted(const ClusterSnapshot& snapshot);
 
   // The ids of the pods of all buffers follow each other (SnapshotBuilder::AddBufferPods).
   [[nodiscard]] size_t BufferPodsBegin() const {
@@ -750,6 +770,8 @@ class Catalog {
   std::vector<Gang> gangs_;
   GangStates gang_states_;
   std::vector<KeptBuffer> buffers_;
+  // The targets of VerticalPodAutoscalers that have pods: namespace, kind and name.
+  absl::flat_hash_set<std::tuple<TextId, TextId, TextId>> vpa_targets_;
 
   std::vector<PodShape> shapes_;
   std::vector<Constraints> constraints_;

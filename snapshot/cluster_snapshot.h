@@ -196,6 +196,7 @@ class ClusterSnapshot {
   friend class LiveSnapshot;
   friend class SnapshotBuilder;
   friend class ShapeRoom;
+  friend ClusterSnapshot WithGangsCounted(const ClusterSnapshot& snapshot);
 
   enum class Op : uint8_t { kAddPod, kRemovePod, kRemoveNode, kAddNode, kSetGhost, kClearGhost };
   struct Change {

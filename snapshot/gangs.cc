@@ -1,6 +1,10 @@
 #include "snapshot/gangs.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 namespace ebb {
@@ -11,6 +15,52 @@ bool Runs(const PodShape& shape) {
          shape.phase != PodPhase::kFailed;
 }
 
+// Whether the node is being deleted.  A taint of Cluster Autoscaler counts whatever its age.
+bool IsGoing(const Catalog& catalog, NodeId node) {
+  const NodeInfo& info = catalog.node(node);
+  return info.leaving != NodeLeaving::kNo || info.to_be_deleted.has_value() ||
+         catalog.storage().dying_machines().Of(info.name, info.provider_id) != nullptr;
+}
+
+// Whether the pod keeps its node by default, whatever its gangs say.
+bool Keeps(const Catalog& catalog, const PodShape& shape) {
+  if (!Runs(shape) || shape.mirror || shape.daemonset_annotation ||
+      shape.controller_kind == OwnerKind::kDaemonSet || shape.safe_to_evict == SafeToEvict::kTrue) {
+    return false;
+  }
+  return !shape.has_controller || shape.safe_to_evict == SafeToEvict::kFalse ||
+         shape.blocks_with_local_storage || std::ranges::any_of(shape.budgets, [&](PdbId pdb) {
+           return catalog.pdbs()[Index(pdb)].disruptions_allowed < 1;
+         });
+}
+
+// The nodes of a gang in the order in which its pods may leave.
+struct GangNode {
+  NodeId node;
+  std::vector<PodId> pods;  // Of the gang.
+  bool stays = false;       // Something obvious keeps it.
+  double utilization = 0;   // The larger of cpu and memory.
+
+  friend bool operator<(const GangNode& a, const GangNode& b) {
+    return std::tuple(a.stays, a.pods.size(), a.utilization) <
+           std::tuple(b.stays, b.pods.size(), b.utilization);
+  }
+};
+
+void Judge(const ClusterSnapshot& snapshot, GangNode& of) {
+  const Catalog& catalog = snapshot.catalog();
+  const NodeInfo& info = catalog.node(of.node);
+  of.stays = info.scale_down_disabled || info.do_not_disrupt ||
+             std::ranges::any_of(snapshot.PodsOn(of.node),
+                                 [&](PodId pod) { return Keeps(catalog, catalog.shape_of(pod)); });
+  for (const ResourceId resource : {kCpu, kMemory}) {
+    const auto offered = static_cast<double>(snapshot.Allocatable(resource, of.node));
+    if (offered <= 0) continue;
+    const auto free = static_cast<double>(snapshot.Free(resource, of.node));
+    of.utilization = std::max(of.utilization, 1 - free / offered);
+  }
+}
+
 }  // namespace
 
 GangStates CountGangs(const ClusterSnapshot& snapshot) {
@@ -19,35 +69,53 @@ GangStates CountGangs(const ClusterSnapshot& snapshot) {
   GangStates states;
   if (gangs.empty()) return states;
   states.gangs.resize(gangs.size());
-  // By gang: the pods of each node, in the order of nodes.
-  std::vector<std::vector<std::vector<PodId>>> on_nodes(gangs.size());
+  std::vector<std::vector<GangNode>> on_nodes(gangs.size());  // By gang, without nodes that go.
   std::vector<NodeId> last(gangs.size(), kNoNode);
   snapshot.alive().ForEach([&](NodeId node) {
+    std::optional<bool> is_going;
     for (const PodId pod : snapshot.PodsOn(node)) {
       const PodShape& shape = catalog.shape_of(pod);
-      if (shape.gang == kNoGang || !Runs(shape)) continue;
-      ++states.gangs[shape.gang].running;
-      if (std::exchange(last[shape.gang], node) != node) on_nodes[shape.gang].emplace_back();
-      on_nodes[shape.gang].back().push_back(pod);
+      if (shape.gangs.empty() || !Runs(shape)) continue;
+      if (!is_going) is_going = IsGoing(catalog, node);
+      for (const uint32_t g : shape.gangs) {
+        GangStates::State& state = states.gangs[g];
+        ++state.running;
+        const bool is_first = std::exchange(last[g], node) != node;
+        if (is_first) ++state.nodes;
+        if (*is_going) {
+          ++state.leaving;
+          continue;
+        }
+        if (is_first) on_nodes[g].push_back({.node = node, .pods = {}});
+        on_nodes[g].back().pods.push_back(pod);
+      }
     }
   });
-  for (size_t g = 0; g < gangs.size(); ++g) {
+  for (uint32_t g = 0; g < gangs.size(); ++g) {
     GangStates::State& state = states.gangs[g];
-    state.nodes = static_cast<int64_t>(on_nodes[g].size());
     const int64_t least = gangs[g].min_count.value_or(0);
-    if (state.running == 0 || (state.running == 1 && least <= 1)) continue;
-    if (gangs[g].one_by_one && !gangs[g].min_count) continue;
+    const bool is_understood = gangs[g].not_understood.empty();
+    if (state.running == 0 || (is_understood && state.running == 1 && least <= 1)) continue;
+    if (is_understood && gangs[g].one_by_one && !gangs[g].min_count) continue;
     state.held = true;
-    if (!gangs[g].one_by_one) continue;
-    int64_t left = state.running - least;
-    std::ranges::stable_sort(on_nodes[g], {}, &std::vector<PodId>::size);
-    for (const std::vector<PodId>& pods : on_nodes[g]) {
-      if (std::ssize(pods) > left) break;
-      left -= std::ssize(pods);
-      states.may_move.insert(pods.begin(), pods.end());
+    int64_t left = state.running - state.leaving - least;
+    if (!is_understood || !gangs[g].one_by_one || left <= 0) continue;
+    for (GangNode& of : on_nodes[g]) Judge(snapshot, of);
+    std::ranges::stable_sort(on_nodes[g], std::less());
+    for (const GangNode& of : on_nodes[g]) {
+      if (std::ssize(of.pods) > left) continue;
+      left -= std::ssize(of.pods);
+      for (const PodId pod : of.pods) states.may_move.insert({g, pod});
     }
   }
   return states;
+}
+
+ClusterSnapshot WithGangsCounted(const ClusterSnapshot& snapshot) {
+  ClusterSnapshot counted(snapshot);
+  counted.catalog_ = std::shared_ptr<Catalog>(new Catalog(snapshot.catalog()));
+  counted.catalog_->gang_states_ = CountGangs(counted);
+  return counted;
 }
 
 }  // namespace ebb

@@ -5,8 +5,14 @@
 //   - a gang of one running pod, which moves whole;
 //   - a group whose policy is not a gang, and whose pods may be disrupted one by one;
 //   - the pods beyond the minimum of a group whose pods may be disrupted one by one: as many as run
-//     beyond it may move, whatever else happens.  Chosen are the pods of the nodes with the fewest
-//     pods of the gang; a node whose pods of the gang exceed what is left is passed over.
+//     beyond it may move, whatever else happens.  Pods on nodes that are being deleted are lost,
+//     and do not count as running beyond it.
+// A pod of several gangs moves only if each of them lets it.
+//
+// The pods that may move are chosen by their nodes: first nodes that nothing obvious keeps (an
+// annotation, or a pod that the rules do not move by default), then those with the fewest pods of
+// the gang, then the least utilized, then by the snapshot's order.  A node is passed over if it has
+// more pods of the gang than are left.
 // The choice is the same for every plan of a snapshot, so that any subset of a plan keeps the
 // minimum at each moment.
 //
@@ -26,6 +32,10 @@ namespace ebb {
 // Counts the running pods of every gang, and says which of them may move.  A running pod is on a
 // node, has not ended and is not being deleted.
 GangStates CountGangs(const ClusterSnapshot& snapshot);
+
+// A branch of the snapshot whose catalog has the gangs counted as the snapshot's pods are now, as
+// if moved pods ran again.  Cost: a copy of the catalog.
+ClusterSnapshot WithGangsCounted(const ClusterSnapshot& snapshot);
 
 }  // namespace ebb
 

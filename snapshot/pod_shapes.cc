@@ -161,30 +161,39 @@ bool MattersToRules(std::string_view annotation) {
          annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvictAnnotation;
 }
 
-// The gang of a pod; an empty name: the pod belongs to none.
+// A gang of a pod.
 struct GangName {
   GangKind kind = GangKind::kPodGroup;
   objects::Text name;
   objects::Text group;  // LeaderWorkerSet: each group of the set is a gang of its own.
+  friend bool operator==(const GangName&, const GangName&) = default;
 };
 
-GangName GangOf(const objects::Pod& pod) {
-  if (!pod.scheduling_group.empty()) return {GangKind::kPodGroup, pod.scheduling_group, {}};
+// The gangs that a pod names, in the order of kGangKeys, each once.
+std::vector<GangName> GangsOf(const objects::Pod& pod) {
+  std::vector<GangName> gangs;
+  const auto add = [&](const GangName& gang) {
+    if (std::ranges::find(gangs, gang) == gangs.end()) gangs.push_back(gang);
+  };
+  if (!pod.scheduling_group.empty()) add({GangKind::kPodGroup, pod.scheduling_group, {}});
   for (const auto& [key, kind] : kGangKeys) {
     for (const auto* const map : {&pod.meta.labels, &pod.meta.annotations}) {
       const auto name = FindValue(*map, key);
       if (!name || name->empty()) continue;
-      if (kind != GangKind::kLeaderWorkerSet) return {kind, *name, {}};
-      return {kind, *name,
-              FindValue(pod.meta.labels, "leaderworkerset.sigs.k8s.io/group-index").value_or("")};
+      GangName gang = {kind, *name, {}};
+      if (kind == GangKind::kLeaderWorkerSet) {
+        gang.group =
+            FindValue(pod.meta.labels, "leaderworkerset.sigs.k8s.io/group-index").value_or("");
+      }
+      add(gang);
     }
   }
   for (const objects::OwnerReference& owner : pod.meta.owners) {
     if (owner.kind == "RayCluster" && owner.api_version.starts_with("ray.io/")) {
-      return {GangKind::kRayCluster, owner.name, {}};
+      add({GangKind::kRayCluster, owner.name, {}});
     }
   }
-  return {};
+  return gangs;
 }
 
 void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
@@ -206,10 +215,11 @@ void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
   write.Number(meta.deletion_time.has_value());
   const std::optional<DisruptionProtection> protection = ProtectionOf(pod);
   write.Number(protection ? protection->ends.value_or(0) : 0);
-  const GangName gang = GangOf(pod);
-  write.Number(static_cast<int64_t>(gang.kind));
-  write.Text(gang.name);
-  write.Text(gang.group);
+  write.Each(GangsOf(pod), [&](const GangName& gang) {
+    write.Number(static_cast<int64_t>(gang.kind));
+    write.Text(gang.name);
+    write.Text(gang.group);
+  });
   write.Number(pod.priority.has_value());
   write.Number(pod.priority.value_or(0));
   write.Number(GracePeriodOf(pod));
@@ -613,6 +623,41 @@ std::shared_ptr<const Preferences> CompilePreferences(
   return none ? nullptr : std::make_shared<const Preferences>(std::move(all));
 }
 
+// The workloads whose VerticalPodAutoscaler may change the pod, by kind and name: its controller,
+// and the controllers behind that one.  If the input does not show the one behind a ReplicaSet or
+// Job, a Deployment or CronJob, whose name follows from the one that it gives.
+std::vector<std::pair<TextId, TextId>> WorkloadsOf(const Catalog& catalog, const PodShape& shape) {
+  using enum objects::ControllerKind;
+  constexpr std::pair<std::string_view, objects::ControllerKind> kRead[] = {
+      {"ReplicaSet", kReplicaSet},
+      {"StatefulSet", kStatefulSet},
+      {"DaemonSet", kDaemonSet},
+      {"Job", kJob},
+      {"ReplicationController", kReplicationController}};
+  constexpr size_t kMost = 4;  // A chain that is longer is a circle.
+  std::vector<std::pair<TextId, TextId>> all = {{shape.controller.kind, shape.controller.name}};
+  while (all.size() < kMost) {
+    const std::string_view kind = catalog.Text(all.back().first);
+    const auto* const read = std::ranges::find(
+        kRead, kind, &std::pair<std::string_view, objects::ControllerKind>::first);
+    if (read == std::end(kRead)) return all;
+    const ControllerStatus* const status =
+        catalog.FindController(read->second, shape.namespace_name, all.back().second);
+    if (status != nullptr && status->owner_name != kNoText) {
+      all.emplace_back(status->owner_kind, status->owner_name);
+      continue;
+    }
+    if (all.size() > 1) return all;
+    const std::string_view name =
+        kind == "Job" ? CronJobOf(catalog, shape) : DeploymentOf(catalog, shape);
+    const auto behind = catalog.symbols().Find(kind == "Job" ? "CronJob" : "Deployment");
+    const auto own = catalog.symbols().Find(name);
+    if (!name.empty() && behind && own) all.emplace_back(*behind, *own);
+    return all;
+  }
+  return all;
+}
+
 }  // namespace
 
 // The webhook of VerticalPodAutoscalers has already changed a pod that waits for a node.  It leaves
@@ -907,48 +952,34 @@ void PodShapes::RememberAlike(PodShapeId shape) {
   alike_.emplace(alike_key_.substr(0, alike_size_), shape);
 }
 
-// The names of the workloads whose VerticalPodAutoscaler changes the pod, by kind: of the
-// controller, and of the Deployment or CronJob behind it.
-std::vector<std::pair<std::string_view, std::string>> PodShapes::WorkloadsOf(
-    const Catalog& catalog, const PodShape& shape) {
-  std::vector<std::pair<std::string_view, std::string>> all = {
-      {catalog.Text(shape.controller.kind), std::string(catalog.Text(shape.controller.name))}};
-  if (const std::string_view name = DeploymentOf(catalog, shape); !name.empty()) {
-    all.emplace_back("Deployment", name);
-  }
-  if (const std::string_view name = CronJobOf(catalog, shape); !name.empty()) {
-    all.emplace_back("CronJob", name);
-  }
-  return all;
-}
-
 void PodShapes::FollowVpas(Catalog& catalog, size_t first_shape) {
   const RoomObjects& room = catalog.storage_->room();
   if (!room.HasVpas()) return;
   for (size_t s = first_shape; s < catalog.shapes_.size(); ++s) {
     const ContainerAsks& asks = asks_[s];
     PodShape& shape = catalog.shapes_[s];
-    if (asks.containers.empty()) continue;
+    if (!shape.has_controller) continue;
     const RoomObjects::Vpa* vpa = nullptr;
     for (const auto& [kind, name] : WorkloadsOf(catalog, shape)) {
-      const std::optional<TextId> kind_id = catalog.symbols_->Find(kind);
-      const std::optional<TextId> name_id = catalog.symbols_->Find(name);
-      if (!kind_id || !name_id) continue;
-      vpa = room.FindVpa(shape.namespace_name, *kind_id, *name_id);
-      if (vpa != nullptr) break;
+      const RoomObjects::Vpa* const found = room.FindVpa(shape.namespace_name, kind, name);
+      if (found == nullptr) continue;
+      catalog.vpa_targets_.insert({shape.namespace_name, kind, name});
+      if (vpa == nullptr) vpa = found;
     }
-    if (vpa != nullptr) FollowVpa(catalog, *vpa, asks, shape);
+    if (vpa != nullptr && !asks.containers.empty()) FollowVpa(catalog, *vpa, asks, shape);
   }
 }
 
 void PodShapes::FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const ContainerAsks& asks,
                           PodShape& shape) {
-  if (!vpa.has_recommendation) {
+  if (!vpa.has_recommendation || !vpa.not_understood.empty()) {
     if (shape.not_understood.empty()) {
-      shape.not_understood = absl::StrCat(
-          "VerticalPodAutoscaler ", Absl(catalog.Text(shape.namespace_name)), "/",
-          Absl(catalog.Text(vpa.name)),
-          ": status.recommendation: is missing, so what the pod will ask for is unknown");
+      shape.not_understood =
+          absl::StrCat("VerticalPodAutoscaler ", Absl(catalog.Text(shape.namespace_name)), "/",
+                       Absl(catalog.Text(vpa.name)), ": ",
+                       vpa.not_understood.empty() ? "status.recommendation: is missing or empty"
+                                                  : vpa.not_understood,
+                       ", so what the pod will ask for is unknown");
     }
     return;
   }
@@ -994,6 +1025,7 @@ void PodShapes::FindGroups(Catalog& catalog) {
     gang.has_object = true;
     gang.one_by_one = !group->whole;
     gang.min_count = group->min_count;
+    gang.not_understood = group->not_understood;
   }
 }
 
@@ -1008,7 +1040,7 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   shape.scheduler_name = symbols.Intern(pod.scheduler_name);
   shape.on_node = !pod.node_name.empty();
   shape.has_own_spread = !pod.spread.empty();
-  shape.gang = InternGang(catalog, pod);
+  shape.gangs = InternGangs(catalog, pod);
   CompileContainers(symbols, pod, shape);
   CompileClaims(catalog, pod, shape);
   shape.volumes = catalog.storage_->AddVolumesOf(pod, symbols);
@@ -1033,20 +1065,22 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   return shape;
 }
 
-uint32_t PodShapes::InternGang(Catalog& catalog, const objects::Pod& pod) {
-  const GangName of = GangOf(pod);
-  if (of.name.empty()) return kNoGang;
-  Symbols& symbols = *catalog.symbols_;
-  const TextId name = of.group.empty()
-                          ? symbols.Intern(of.name)
-                          : symbols.Intern(absl::StrCat(Absl(of.name), "/", Absl(of.group)));
-  const TextId namespace_name = symbols.Intern(pod.meta.namespace_name);
-  const auto next = static_cast<uint32_t>(catalog.gangs_.size());
-  const auto [it, is_new] = gangs_.try_emplace({of.kind, namespace_name, name}, next);
-  if (is_new) {
-    catalog.gangs_.push_back({.kind = of.kind, .namespace_name = namespace_name, .name = name});
+std::vector<uint32_t> PodShapes::InternGangs(Catalog& catalog, const objects::Pod& pod) {
+  std::vector<uint32_t> gangs;
+  for (const GangName& of : GangsOf(pod)) {
+    Symbols& symbols = *catalog.symbols_;
+    const TextId name = of.group.empty()
+                            ? symbols.Intern(of.name)
+                            : symbols.Intern(absl::StrCat(Absl(of.name), "/", Absl(of.group)));
+    const TextId namespace_name = symbols.Intern(pod.meta.namespace_name);
+    const auto next = static_cast<uint32_t>(catalog.gangs_.size());
+    const auto [it, is_new] = gangs_.try_emplace({of.kind, namespace_name, name}, next);
+    if (is_new) {
+      catalog.gangs_.push_back({.kind = of.kind, .namespace_name = namespace_name, .name = name});
+    }
+    gangs.push_back(it->second);
   }
-  return it->second;
+  return gangs;
 }
 
 // Collects the claims that spec.volumes names.  An ephemeral volume's claim does not count

@@ -102,7 +102,7 @@ class PodShapes {
   void ApplyProfiles(Catalog& catalog, size_t first_shape, bool all_known);
 
   // Lets the shapes from `first_shape` on ask for what VerticalPodAutoscalers will give them
-  // (PodShape::vpa).
+  // (PodShape::vpa), and notes the targets of these that have pods (Catalog::HasPodsOf).
   void FollowVpas(Catalog& catalog, size_t first_shape);
   // Tells gangs what their PodGroups say.
   static void FindGroups(Catalog& catalog);
@@ -118,15 +118,13 @@ class PodShapes {
  private:
   PodShape Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
                    TextId node_os, PendingTopology& topology);
-  static std::vector<std::pair<std::string_view, std::string>> WorkloadsOf(const Catalog& catalog,
-                                                                           const PodShape& shape);
   void ApplyProfile(Catalog& catalog, PodShapeId id, bool all_known);
   void SpreadByDefault(Catalog& catalog, const SchedulerProfile& profile, PodShapeId id,
                        bool all_known);
   void FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const ContainerAsks& asks,
                  PodShape& shape);
   static ContainerAsks AskOf(const objects::Pod& pod, const Requests& fit, Symbols& symbols);
-  uint32_t InternGang(Catalog& catalog, const objects::Pod& pod);
+  std::vector<uint32_t> InternGangs(Catalog& catalog, const objects::Pod& pod);
   static void CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape);
   ConstraintsId InternConstraints(Catalog& catalog, const objects::Pod& pod, TextId node_os);
   FitClassId InternFitClass(Catalog& catalog, ConstraintsId constraints,

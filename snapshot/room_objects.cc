@@ -94,7 +94,9 @@ void RoomObjects::Put(const objects::PodGroup& group, Symbols& symbols) {
   if (group.group == "scheduling.x-k8s.io") kind = GangKind::kCoscheduling;
   if (group.group == "scheduling.volcano.sh") kind = GangKind::kVolcano;
   groups_[{kind, symbols.Intern(group.meta.namespace_name), symbols.Intern(group.meta.name)}] = {
-      .min_count = group.min_count, .whole = group.whole};
+      .min_count = group.min_count,
+      .whole = group.whole,
+      .not_understood = std::string(group.not_understood)};
 }
 
 void RoomObjects::Put(const objects::PodTemplate& from, Symbols& symbols) {
@@ -121,6 +123,7 @@ void RoomObjects::Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbol
   Vpa made{.name = symbols.Intern(vpa.meta.name),
            .creation_time = vpa.meta.creation_time,
            .has_recommendation = vpa.has_recommendation,
+           .not_understood = std::string(vpa.not_understood),
            .targets = {}};
   for (const Vpas::Recommendation& each : vpa.recommendations) {
     const Vpas::Policy* const policy = PolicyOf(vpa, each.container);
@@ -129,8 +132,12 @@ void RoomObjects::Put(const objects::VerticalPodAutoscaler& vpa, Symbols& symbol
                             .cpu_milli = TargetOf(each, policy, "cpu"),
                             .memory_bytes = TargetOf(each, policy, "memory")});
   }
-  Vpa& held = vpas_[{symbols.Intern(vpa.meta.namespace_name), symbols.Intern(vpa.target_kind),
-                     symbols.Intern(vpa.target_name)}];
+  const VpaTarget& target =
+      vpa_targets_.emplace_back(VpaTarget{.namespace_name = symbols.Intern(vpa.meta.namespace_name),
+                                          .vpa = made.name,
+                                          .kind = symbols.Intern(vpa.target_kind),
+                                          .name = symbols.Intern(vpa.target_name)});
+  Vpa& held = vpas_[{target.namespace_name, target.kind, target.name}];
   const auto age = [&](const Vpa& each) {
     return std::pair(each.creation_time, symbols.Text(each.name));
   };

@@ -65,6 +65,15 @@ class RoomObjects {
   struct Group {
     std::optional<int64_t> min_count;  // Absent: the group's policy is not a gang.
     bool whole = false;                // Its pods go together.
+    std::string not_understood = {};   // PodGroup::not_understood.
+  };
+
+  // The workload whose pods a VerticalPodAutoscaler changes.
+  struct VpaTarget {
+    TextId namespace_name;
+    TextId vpa;  // The name of the VerticalPodAutoscaler.
+    TextId kind;
+    TextId name;
   };
 
   struct Vpa {
@@ -77,6 +86,7 @@ class RoomObjects {
     TextId name = kNoText;
     int64_t creation_time = 0;
     bool has_recommendation = false;
+    std::string not_understood = {};
     std::vector<Target> targets;  // Bounded by the policies; without containers that have mode Off.
 
     [[nodiscard]] const Target* Find(TextId container) const;
@@ -112,6 +122,8 @@ class RoomObjects {
   [[nodiscard]] bool HasEvictionRequests(TextId namespace_name) const {
     return eviction_namespaces_.contains(namespace_name);
   }
+  // Of all VerticalPodAutoscalers that change pods, in the order of the input.
+  [[nodiscard]] const std::vector<VpaTarget>& vpa_targets() const { return vpa_targets_; }
   // The pod of the template, which has the names of the template's metadata alone.
   [[nodiscard]] const objects::Pod* FindTemplate(TextId namespace_name, TextId name) const;
   // In the order of the input.
@@ -127,6 +139,7 @@ class RoomObjects {
   // By namespace, name and UID of the pod.
   absl::flat_hash_map<std::tuple<TextId, TextId, TextId>, TextId> eviction_requests_;
   absl::flat_hash_set<TextId> eviction_namespaces_;
+  std::vector<VpaTarget> vpa_targets_;
 };
 
 }  // namespace ebb

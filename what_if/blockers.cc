@@ -23,6 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kCapacityBuffer = "CapacityBuffer";
 constexpr std::string_view kBeyondLimit = "it is beyond --limit";
 constexpr std::string_view kOutOfTime = "the time was over";
 constexpr std::string_view kNotComputed = "its budget cannot be computed (SyncFailed)";
@@ -164,7 +165,8 @@ bool IsHeldByPending(const PlanReport::Keeper& keeper) {
 }
 
 // One candidate for each workload with pending pods: room is kept for the pods on nodes that stay,
-// or the pods are not understood and may need such nodes.
+// or the pods are not understood and may need such nodes.  Also one for each CapacityBuffer: the
+// pods that stand for it are no objects of the cluster.
 std::vector<Candidate> PendingCandidates(const PlanReport& report) {
   const LoadedCluster& cluster = *report.context.cluster;
   const Catalog& catalog = report.context.catalog();
@@ -203,9 +205,18 @@ std::vector<Candidate> PendingCandidates(const PlanReport& report) {
         waiting.held ? ToString(BlockingPodReason::kPendingPodNotUnderstood) : "RoomForPendingPods";
     candidate.blocker.keeps = waiting.nodes.size();
     for (const PlanReport::Keeper& keeper : report.keepers) {
-      if (IsHeldByPending(keeper) && KeyOfWorkload(keeper) == key) {
+      const bool counts = IsHeldByPending(keeper) || keeper.kind == kCapacityBuffer;
+      if (counts && KeyOfWorkload(keeper) == key) {
         candidate.blocker.keeps += keeper.nodes;
       }
+    }
+    if (catalog.IsBufferPod(waiting.pods.front())) {
+      if (!waiting.held) candidate.blocker.reason = "RoomForCapacityBuffer";
+      candidate.blocker.change =
+          fmt::format("without the room for its {}", Count(waiting.pods.size(), "pod", "pods"));
+      candidate.remedy.objects.push_back(
+          BufferIsNotReady(candidate.blocker.namespace_name, candidate.blocker.name));
+      continue;
     }
     candidate.blocker.change =
         fmt::format("without its {}", Count(waiting.pods.size(), "pending pod", "pending pods"));
@@ -342,8 +353,10 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   std::vector<ObjectName> read;  // Pods whose objects decide what is tried.
   for (size_t k = 0; k < std::min(options.limit, report.keepers.size()); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];
-    if (keeper.kind == "PodDisruptionBudget" || IsHeldByPending(keeper) || IsShare(keeper))
+    if (keeper.kind == "PodDisruptionBudget" || keeper.kind == kCapacityBuffer ||
+        IsHeldByPending(keeper) || IsShare(keeper)) {
       continue;
+    }
     for (const PodId pod : pods.at(KeyOfWorkload(keeper))) {
       read.push_back(NameOfPod(catalog, pod));
     }
@@ -357,7 +370,7 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   std::ranges::move(PendingCandidates(report), std::back_inserter(candidates));
   for (size_t k = 0; k < report.keepers.size(); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];
-    if (IsHeldByPending(keeper)) continue;
+    if (IsHeldByPending(keeper) || keeper.kind == kCapacityBuffer) continue;
     const std::vector<PodId>& its_pods = pods.at(KeyOfWorkload(keeper));
     if (IsShare(keeper)) {
       // Counted in the candidate for the flag.
@@ -440,7 +453,7 @@ bool Recovers(const Blocker& blocker) {
 bool MayBeInSet(const Candidate& candidate) {
   const Blocker& blocker = candidate.blocker;
   const bool pending =
-      blocker.reason == "RoomForPendingPods" ||
+      blocker.reason == "RoomForPendingPods" || blocker.kind == kCapacityBuffer ||
       BlockingPodReasonOf(blocker.reason) == BlockingPodReason::kPendingPodNotUnderstood;
   return blocker.gained && blocker.kind != "Flag" && !pending && !Recovers(blocker) &&
          FlagFor(BlockingPodReasonOf(blocker.reason)) == std::nullopt;

@@ -118,7 +118,15 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
       const UnremovableNode& why = explanation_.kept->why;
       const bool is_share = why.blocking_reason == BlockingPodReason::kWorkloadShareReached;
       if (why.blocking_reason == BlockingPodReason::kPendingPodNotUnderstood) {
-        const ObjectName pod = NameOfPod(report_.context.catalog(), why.pod);
+        const Catalog& objects = report_.context.catalog();
+        if (objects.IsBufferPod(why.pod)) {
+          const PodShape& shape = objects.shape_of(why.pod);
+          const ObjectPatch patch = BufferIsNotReady(objects.Text(shape.namespace_name),
+                                                     objects.Text(shape.controller.name));
+          ladders.push_back({{.what = patch.of.Text() + " keeps no room", .objects = {patch}}});
+          break;
+        }
+        const ObjectName pod = NameOfPod(objects, why.pod);
         ladders.push_back({{.what = "pending " + pod.Text() + " does not wait for a node",
                             .objects = {PodIsGated(pod)}}});
         break;

@@ -139,6 +139,15 @@ ObjectPatch PodIsGated(const ObjectName& pod) {
   return {.of = pod, .merge = merge.dump()};
 }
 
+ObjectPatch BufferIsNotReady(std::string_view namespace_name, std::string_view name) {
+  const Json condition = {{"type", "ReadyForProvisioning"}, {"status", "False"}};
+  const Json merge = {{"status", {{"conditions", Json::array({condition})}}}};
+  return {.of = {.kind = "CapacityBuffer",
+                 .namespace_name = std::string(namespace_name),
+                 .name = std::string(name)},
+          .merge = merge.dump()};
+}
+
 ObjectPatch NodeMayGo(const std::string& node) {
   const Json annotations = {{"cluster-autoscaler.kubernetes.io/scale-down-disabled", nullptr},
                             {"karpenter.sh/do-not-disrupt", nullptr},

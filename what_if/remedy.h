@@ -90,6 +90,8 @@ ObjectPatch BudgetAllows(const Catalog& catalog, PdbId pdb, int64_t disruptions)
 
 // Gates the pod, which has no node, so that it does not wait for one.
 ObjectPatch PodIsGated(const ObjectName& pod);
+// No room is kept for the CapacityBuffer.
+ObjectPatch BufferIsNotReady(std::string_view namespace_name, std::string_view name);
 
 // Removes every annotation that keeps the node.
 ObjectPatch NodeMayGo(const std::string& node);

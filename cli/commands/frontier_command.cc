@@ -153,6 +153,11 @@ void FrontierCommand::AddTo(CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
+  if (CLI::Option* const headroom = app.get_option_no_throw("--headroom"); headroom != nullptr) {
+    headroom->check([](const std::string& value) {
+      return value == "none" ? "" : "does not go with `ebb frontier`: a search keeps no headroom";
+    });
+  }
   RefuseMisfits("frontier", app);
 }
 

@@ -63,6 +63,7 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--waves", "--what-if", kNoWaves},
     {"plan", "--state", "--fail-if", "its figures are of a plan, and a round is not one"},
     {"plan", "--explain", "--fail-if", kNoFigures},
+    {"plan", "--optimize", "--headroom", "a search keeps no headroom"},
     {"plan", "--stable", "--optimize", kKept},
     {"plan", "--stable", "--robust", kKept},
     {"plan", "--stable", "--what-if", "a comparison makes two plans; neither continues the other"},

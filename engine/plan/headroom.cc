@@ -27,6 +27,13 @@ bool CountsForHeadroom(const Catalog& catalog, NodeId node) {
   return info.ready && !info.unschedulable && !IsLeaving(catalog, node);
 }
 
+uint64_t HeadroomScope(const Catalog& catalog, const NodeGroups& groups, NodeId node,
+                       HeadroomPer per) {
+  if (per == HeadroomPer::kGroup) return Index(groups.Of(node));
+  if (per == HeadroomPer::kZone) return Index(ZoneOf(catalog, node));
+  return 0;
+}
+
 HeadroomTracker::HeadroomTracker(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                  const Headroom& headroom, std::span<const NodeId> in_deletion)
     : catalog_(&snapshot.catalog()), wanted_{headroom.cpu, headroom.memory} {
@@ -36,9 +43,7 @@ HeadroomTracker::HeadroomTracker(const ClusterSnapshot& snapshot, const NodeGrou
   snapshot.alive().ForEach([&](NodeId node) {
     if (!CountsForHeadroom(*catalog_, node)) return;
     if (std::ranges::find(in_deletion, node) != in_deletion.end()) return;
-    uint64_t name = 0;
-    if (headroom.per == HeadroomPer::kGroup) name = Index(groups.Of(node));
-    if (headroom.per == HeadroomPer::kZone) name = Index(ZoneOf(*catalog_, node));
+    const uint64_t name = HeadroomScope(*catalog_, groups, node, headroom.per);
     const auto [it, is_new] = scopes.try_emplace(name, static_cast<uint32_t>(scopes_.size()));
     if (is_new) scopes_.emplace_back();
     scope_of_[Index(node)] = it->second;

@@ -29,6 +29,9 @@ namespace ebb {
 
 // Whether what is free on the node counts: it is ready, not cordoned, and nothing deletes it.
 bool CountsForHeadroom(const Catalog& catalog, NodeId node);
+// The same number for nodes of the same scope.
+uint64_t HeadroomScope(const Catalog& catalog, const NodeGroups& groups, NodeId node,
+                       HeadroomPer per);
 
 class HeadroomTracker {
  public:

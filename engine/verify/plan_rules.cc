@@ -198,7 +198,7 @@ void PlanRules::Learn(const PodShape& shape, OfShape& of) const {
   // deletion time; for pods in kube-system also the creation time, unless an earlier rule decides:
   // that on mirror pods or that on DaemonSet pods.
   of.rules_alike =
-      !shape.terminating && shape.gang == kNoGang &&
+      !shape.terminating && shape.gangs.empty() &&
       (of.daemonset || of.mirror || catalog_->Text(shape.namespace_name) != "kube-system");
   of.priority = shape.priority;
   of.cpu = AmountOf(shape.Counted(), kCpu);

@@ -11,6 +11,7 @@
 #include "base/figures.h"
 #include "base/text.h"
 #include "engine/plan/check_input.h"
+#include "engine/plan/eligibility.h"
 #include "engine/plan/node_standing.h"
 #include "engine/verify/plan_rules.h"
 #include "engine/verify/slow_cluster.h"
@@ -111,7 +112,7 @@ class Replay {
   // --- Gangs and headroom ----------------------------------------------------------
 
   static bool RunsInGang(const PodShape& shape) {
-    return shape.gang != kNoGang && !shape.terminating && shape.phase != PodPhase::kSucceeded &&
+    return !shape.gangs.empty() && !shape.terminating && shape.phase != PodPhase::kSucceeded &&
            shape.phase != PodPhase::kFailed;
   }
 
@@ -119,16 +120,24 @@ class Replay {
   absl::Status CheckGangs() {
     if (options_.drain.gangs == Gangs::kIgnore || catalog_.gangs().empty()) return absl::OkStatus();
     absl::flat_hash_map<uint32_t, int64_t> running;
-    snapshot_.alive().ForEach([&](NodeId node) {
-      for (const PodId pod : snapshot_.PodsOn(node)) {
-        const PodShape& shape = catalog_.shape_of(pod);
-        if (RunsInGang(shape)) ++running[shape.gang];
+    absl::flat_hash_map<uint32_t, int64_t> staying;  // Of these, on nodes that are not deleted.
+    const auto count = [&](PodId pod, bool stays) {
+      const PodShape& shape = catalog_.shape_of(pod);
+      if (!RunsInGang(shape)) return;
+      for (const uint32_t g : shape.gangs) {
+        ++running[g];
+        staying[g] += stays ? 1 : 0;
       }
+    };
+    snapshot_.alive().ForEach([&](NodeId node) {
+      const bool stays = !IsLeaving(catalog_, node) &&
+                         !IsBeingDeleted(catalog_.node(node), input_.now_s) &&
+                         std::ranges::count(input_.in_deletion, node) == 0;
+      for (const PodId pod : snapshot_.PodsOn(node)) count(pod, stays);
     });
     // Pods of nodes in deletion have been taken off these nodes, and still run there.
     for (const PodId pod : input_.pending) {
-      const PodShape& shape = catalog_.shape_of(pod);
-      if (RunsInGang(shape) && shape.spec_digest == 0) ++running[shape.gang];
+      if (catalog_.shape_of(pod).spec_digest == 0) count(pod, /*stays=*/false);
     }
     absl::flat_hash_set<PodId> moved;
     for (const RemovableNode& removal : plan_.remove) {
@@ -136,20 +145,19 @@ class Replay {
         const PodShape& shape = catalog_.shape_of(move.pod);
         const bool is_free = shape.safe_to_evict == SafeToEvict::kTrue;
         if (!RunsInGang(shape) || is_free || snapshot_.NodeOf(move.pod) == kNoNode) continue;
-        const Gang& gang = catalog_.gangs()[shape.gang];
-        const bool alone = running[shape.gang] <= 1 && gang.min_count.value_or(0) <= 1;
-        if (alone || (gang.one_by_one && !gang.min_count)) continue;
-        moved.insert(move.pod);
+        if (!moved.insert(move.pod).second) continue;
+        for (const uint32_t g : shape.gangs) {
+          const Gang& gang = catalog_.gangs()[g];
+          if (gang.not_understood.empty()) {
+            const bool alone = running[g] <= 1 && gang.min_count.value_or(0) <= 1;
+            if (alone || (gang.one_by_one && !gang.min_count)) continue;
+            if (gang.one_by_one && --staying[g] >= *gang.min_count) continue;
+          }
+          return RefusePlan(rules_.Name(move.pod), " leaves its gang, ", Absl(ToString(gang.kind)),
+                            " ", Absl(catalog_.Text(gang.namespace_name)), "/",
+                            Absl(catalog_.Text(gang.name)));
+        }
       }
-    }
-    absl::flat_hash_map<uint32_t, int64_t> gone;
-    for (const PodId pod : moved) {
-      const uint32_t g = catalog_.shape_of(pod).gang;
-      const Gang& gang = catalog_.gangs()[g];
-      if (gang.one_by_one && running[g] - ++gone[g] >= *gang.min_count) continue;
-      return RefusePlan(rules_.Name(pod), " leaves its gang, ", Absl(ToString(gang.kind)), " ",
-                        Absl(catalog_.Text(gang.namespace_name)), "/",
-                        Absl(catalog_.Text(gang.name)));
     }
     return absl::OkStatus();
   }

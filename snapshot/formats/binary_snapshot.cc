@@ -311,6 +311,7 @@ class Encoder {
     to.set_group(Id(from.group));
     if (from.min_count.has_value()) to.set_min_count(*from.min_count);
     to.set_whole(from.whole);
+    to.set_not_understood(Id(from.not_understood));
   }
 
   void Put(const objects::PodTemplate& from, wire::PodTemplate& to) {
@@ -348,6 +349,7 @@ class Encoder {
       each.set_has_controlled(policy.has_controlled);
       Put(policy.controlled, *each.mutable_controlled());
     }
+    to.set_not_understood(Id(from.not_understood));
     to.set_has_recommendation(from.has_recommendation);
     for (const auto& [container, target] : from.recommendations) {
       auto& each = *to.add_recommendations();
@@ -838,6 +840,7 @@ class Decoder {
     to.group = At(from.group());
     if (from.has_min_count()) to.min_count = from.min_count();
     to.whole = from.whole();
+    to.not_understood = At(from.not_understood());
   }
 
   void Get(const wire::PodTemplate& from, objects::PodTemplate& to) {
@@ -875,6 +878,7 @@ class Decoder {
       policy.has_controlled = each.has_controlled();
       Get(each.controlled(), policy.controlled);
     }
+    to.not_understood = At(from.not_understood());
     to.has_recommendation = from.has_recommendation();
     for (const auto& each : from.recommendations()) {
       objects::VerticalPodAutoscaler::Recommendation& one = to.recommendations.emplace_back();

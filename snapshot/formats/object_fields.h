@@ -2269,6 +2269,14 @@ bool ObjectFields<Fields>::ReadNodeClaim() {
   });
 }
 
+// Members of the specs of PodGroups that do not restrict which pods may leave or where they may
+// run. minResources counts when the gang is admitted.
+inline constexpr Text kHarmlessInPodGroup[] = {
+    "workloadRef", "podGroupTemplateRef",    "priorityClassName",
+    "priority",    "preemptionPolicy",       "minResources",
+    "queue",       "scheduleTimeoutSeconds",
+};
+
 template <typename Fields>
 bool ObjectFields<Fields>::ReadNodePool() {
   auto& pool = Renewed<objects::NodePool>();
@@ -2311,27 +2319,57 @@ template <typename Fields>
 bool ObjectFields<Fields>::ReadPodGroup(Text group) {
   auto& pods = Renewed<objects::PodGroup>();
   pods.group = group;
+  const bool has_policy = group == "scheduling.k8s.io";  // The other groups have a minMember.
+  bool basic = false;
   Text mode;
   const bool read = EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, pods.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
-      if (part == "minMember") return fields_.Int(member, pods.min_count.emplace());
+      if (part == kNotUnderstoodSpec) return NotUnderstoodBefore(member);
+      if (std::ranges::find(kHarmlessInPodGroup, Text(part)) != std::end(kHarmlessInPodGroup)) {
+        return true;
+      }
+      if (!has_policy) {
+        if (part == "minMember") return fields_.Int(member, pods.min_count.emplace());
+        return NotUnderstood("spec", part);
+      }
       if (part == "disruptionMode") return DisruptionMode(member, mode);
-      if (part != "schedulingPolicy") return true;
+      if (part != "schedulingPolicy") return NotUnderstood("spec", part);
       return fields_.Members(member, [&](Key policy, Value& gang) {
-        if (policy != "gang") return true;
+        if (policy == "basic") {
+          basic = true;
+          return fields_.Members(gang, [&](Key field, Value&) {
+            return NotUnderstood("spec.schedulingPolicy.basic", field);
+          });
+        }
+        if (policy != "gang") return NotUnderstood("spec.schedulingPolicy", policy);
         pods.min_count = 0;
         return fields_.Members(gang, [&](Key field, Value& count) {
-          return field != "minCount" || fields_.Int(count, *pods.min_count);
+          if (field == "minCount") return fields_.Int(count, *pods.min_count);
+          return NotUnderstood("spec.schedulingPolicy.gang", field);
         });
       });
     });
   });
+  if (!read) return false;
+  if (!not_understood_.empty()) {
+    // A field that is not known says more than one that is missing beside it.
+  } else if (!mode.empty() && mode != "Pod" && mode != "single" && mode != "PodGroup" &&
+             mode != "all") {
+    NotUnderstood("spec.disruptionMode");
+  } else if (!has_policy && pods.min_count.value_or(0) < 1) {
+    NotUnderstood("spec.minMember: is not a minimum of one pod or more");
+  } else if (pods.min_count.value_or(1) < 1) {
+    NotUnderstood("spec.schedulingPolicy.gang.minCount: is not a minimum of one pod or more");
+  } else if (has_policy && !pods.min_count && !basic) {
+    NotUnderstood("spec.schedulingPolicy: is missing");
+  }
+  pods.not_understood = batch_->texts.Copy(not_understood_);
   pods.whole = mode == "PodGroup" || mode == "all";
   // Each pod may be disrupted by itself: the minimum counts for scheduling only.
-  if (mode == "Pod" || mode == "single") pods.min_count.reset();
-  return read;
+  if (mode == "Pod" || mode == "single" || !pods.not_understood.empty()) pods.min_count.reset();
+  return true;
 }
 
 // A word until 1.36, an object with one member since 1.37.
@@ -2339,7 +2377,7 @@ template <typename Fields>
 bool ObjectFields<Fields>::DisruptionMode(Value& value, Text& mode) {
   if (fields_.IsString(value)) return fields_.String(value, mode);
   return fields_.Members(value, [&](Key key, Value&) {
-    mode = key;
+    mode = mode.empty() ? Text(key) : Text("both");
     return true;
   });
 }
@@ -2445,7 +2483,7 @@ bool ObjectFields<Fields>::ReadCapacityBuffer() {
 template <typename Fields>
 bool ObjectFields<Fields>::ReadVerticalPodAutoscaler() {
   auto& vpa = Renewed<objects::VerticalPodAutoscaler>();
-  return EachPart([&](Key key, Value& value) {
+  const bool read = EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, vpa.meta);
     if (key == "status") {
       return fields_.Members(value, [&](Key part, Value& member) {
@@ -2465,6 +2503,8 @@ bool ObjectFields<Fields>::ReadVerticalPodAutoscaler() {
           return field != "updateMode" || fields_.String(text, vpa.update_mode);
         });
       }
+      if (part == kNotUnderstoodSpec) return NotUnderstoodBefore(member);
+      if (part == "startupBoost") return NotUnderstood("spec", part);
       if (part != "resourcePolicy") return true;
       return fields_.Members(member, [&](Key field, Value& list) {
         if (field != "containerPolicies") return true;
@@ -2473,6 +2513,8 @@ bool ObjectFields<Fields>::ReadVerticalPodAutoscaler() {
       });
     });
   });
+  vpa.not_understood = batch_->texts.Copy(not_understood_);
+  return read;
 }
 
 template <typename Fields>
@@ -2495,6 +2537,9 @@ bool ObjectFields<Fields>::ContainerPolicy(Value& value,
     if (key == "mode") return fields_.String(member, policy.mode);
     if (key == "minAllowed") return Resources(member, policy.min_allowed);
     if (key == "maxAllowed") return Resources(member, policy.max_allowed);
+    if (key == "startupBoost") {
+      return NotUnderstood("spec.resourcePolicy.containerPolicies[]", key);
+    }
     if (key != "controlledResources") return true;
     policy.has_controlled = true;
     return Strings(member, policy.controlled);
@@ -2503,10 +2548,10 @@ bool ObjectFields<Fields>::ContainerPolicy(Value& value,
 
 template <typename Fields>
 bool ObjectFields<Fields>::Recommendations(Value& value, objects::VerticalPodAutoscaler& vpa) {
-  vpa.has_recommendation = true;
   return fields_.Members(value, [&](Key key, Value& list) {
     if (key != "containerRecommendations") return true;
     return fields_.Elements(list, [&](Value& each) {
+      vpa.has_recommendation = true;
       auto& [container, target] = vpa.recommendations.emplace_back();
       return fields_.Members(each, [&](Key part, Value& member) {
         if (part == "containerName") return fields_.String(member, container);

@@ -735,6 +735,7 @@ Json ToJson(const objects::PodGroup& pods) {
     spec["schedulingPolicy"]["basic"] = Json::object();
   }
   if (pods.whole) spec["disruptionMode"]["all"] = Json::object();
+  Put(spec, kNotUnderstoodSpec, pods.not_understood);
   return json;
 }
 
@@ -781,6 +782,7 @@ Json ToJson(const objects::VerticalPodAutoscaler& vpa) {
     if (policy.has_controlled) each["controlledResources"] = Texts(policy.controlled);
     spec["resourcePolicy"]["containerPolicies"].push_back(std::move(each));
   }
+  Put(spec, kNotUnderstoodSpec, vpa.not_understood);
   if (!vpa.has_recommendation) return json;
   Json& recommendation = json["status"]["recommendation"] = Json::object();
   for (const auto& [container, target] : vpa.recommendations) {

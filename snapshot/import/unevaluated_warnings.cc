@@ -123,6 +123,7 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
   const Catalog& catalog = cluster.catalog();
   Found missing;
   Found small;
+  Found unknown;
   for (size_t g = 0; g < catalog.gangs().size(); ++g) {
     const Gang& gang = catalog.gangs()[g];
     const int64_t running = catalog.gang_states().gangs[g].running;
@@ -130,6 +131,9 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
         absl::StrCat(Absl(ToString(gang.kind)), " ", Absl(catalog.Text(gang.namespace_name)), "/",
                      Absl(catalog.Text(gang.name)));
     if (HasPodGroup(gang.kind) && !gang.has_object && running > 0) missing.Add(name);
+    if (running > 0 && !gang.not_understood.empty()) {
+      unknown.Add(absl::StrCat(name, ": ", gang.not_understood));
+    }
     if (running > 0 && running < gang.min_count.value_or(0)) {
       small.Add(absl::StrCat(name, ": the minimum is ", *gang.min_count, ", and ", running,
                              running == 1 ? " pod runs" : " pods run"));
@@ -141,6 +145,14 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
          absl::StrCat("pods name ", Count(missing.count, "group", "groups"),
                       " that the input lacks, ", Printable(missing.Text()),
                       "; its minimum is unknown, and its pods stay together where they are"),
+         ""});
+  }
+  if (unknown.count > 0) {
+    warnings.push_back(
+        {"PodGroupsNotUnderstood",
+         absl::StrCat(Count(unknown.count, "PodGroup has a field", "PodGroups have fields"),
+                      " that ebb does not evaluate, ", Printable(unknown.Text()),
+                      "; its pods stay where they are"),
          ""});
   }
   if (small.count > 0) {
@@ -157,7 +169,7 @@ void WarnOfBuffers(const ClusterSnapshot& cluster, std::vector<InputWarning>& wa
   const Catalog& catalog = cluster.catalog();
   Found buffers;
   for (const KeptBuffer& buffer : catalog.buffers()) {
-    if (buffer.problem.empty()) continue;
+    if (!buffer.is_short()) continue;
     buffers.Add(absl::StrCat("CapacityBuffer ", Absl(catalog.Text(buffer.namespace_name)), "/",
                              Absl(catalog.Text(buffer.name)), ": ", buffer.problem));
   }
@@ -167,7 +179,28 @@ void WarnOfBuffers(const ClusterSnapshot& cluster, std::vector<InputWarning>& wa
        absl::StrCat("less room is kept than ",
                     Count(buffers.count, "CapacityBuffer asks", "CapacityBuffers ask"),
                     " for, so nodes that it needs may go: ", Printable(buffers.Text())),
-       ""});
+       "kubectl get capacitybuffers,podtemplates -A -o json", Lack::kKinds});
+}
+
+// Warns about VerticalPodAutoscalers whose target has no pods: what they recommend is not used.
+void WarnOfVpas(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = cluster.catalog();
+  Found vpas;
+  for (const RoomObjects::VpaTarget& target : catalog.storage().room().vpa_targets()) {
+    if (catalog.HasPodsOf(target)) continue;
+    const std::string_view kind = catalog.Text(target.kind);
+    vpas.Add(absl::StrCat(
+        Absl(catalog.Text(target.namespace_name)), "/", Absl(catalog.Text(target.vpa)),
+        kind.empty() ? " (no spec.targetRef)"
+                     : absl::StrCat(" (", Absl(kind), " ", Absl(catalog.Text(target.name)), ")")));
+  }
+  if (vpas.count == 0) return;
+  warnings.push_back({"VpasWithoutPods",
+                      absl::StrCat(Count(vpas.count, "VerticalPodAutoscaler targets",
+                                         "VerticalPodAutoscalers target"),
+                                   " no pod that the input shows: ", Printable(vpas.Text()),
+                                   "; the recommendation changes no pod of the plan"),
+                      ""});
 }
 
 std::string_view GroupOfOwner(std::string_view api_version) {
@@ -242,6 +275,7 @@ void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot&
   WarnOfScheduler(cluster.catalog(), warnings);
   WarnOfPodGroups(cluster, warnings);
   WarnOfBuffers(cluster, warnings);
+  WarnOfVpas(cluster, warnings);
   WarnOfControllers(cluster, warnings);
   WarnOfBudgets(cluster, warnings);
 }

@@ -296,8 +296,21 @@ void LiveSnapshot::PutInPlace(const objects::Controller& controller) {
       SpreadDependsOn(controller)) {
     return BecomeStale(RebuildCause::kStorage);
   }
+  const auto owner = [&] {
+    const ControllerStatus* const status =
+        catalog_->FindController(controller.kind, symbols_->Intern(controller.meta.namespace_name),
+                                 symbols_->Intern(controller.meta.name));
+    return status == nullptr ? std::pair(kNoText, kNoText)
+                             : std::pair(status->owner_kind, status->owner_name);
+  };
+  const auto before = owner();
   const absl::Status added = builder_->AddController(controller);
   EBB_CHECK(added.ok());
+  // A Deployment's name follows from its ReplicaSet's, so that its arrival changes nothing.
+  if (catalog_->storage().room().HasVpas() && owner() != before &&
+      symbols_->Text(owner().first) != "Deployment") {
+    return BecomeStale(RebuildCause::kStorage);
+  }
   Changed();
 }
 

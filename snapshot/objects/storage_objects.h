@@ -279,6 +279,9 @@ struct PodGroup {
   // spec.minMember.  Absent: the policy is not a gang, or disruptionMode is Pod (1.36) or single.
   std::optional<int64_t> min_count;
   bool whole = false;  // spec.disruptionMode is PodGroup (1.36) or all: pods go together.
+  // A field that ebb does not know or does not evaluate, or that must not be missing, and why:
+  // "spec.schedulingConstraints.topology".  The pods of the group keep their nodes.
+  Text not_understood;
 };
 
 struct PodTemplate {
@@ -317,8 +320,9 @@ struct VerticalPodAutoscaler {
   Text target_name;
   Text update_mode;  // spec.updatePolicy.updateMode.
   std::vector<Policy> policies;
-  bool has_recommendation = false;  // status.recommendation is present.
+  bool has_recommendation = false;  // status.recommendation names a container.
   std::vector<Recommendation> recommendations;
+  Text not_understood;  // "spec.startupBoost": the pods of its target keep their nodes.
 };
 
 // Pods that match a Service are spread together by the scheduler's default constraints.

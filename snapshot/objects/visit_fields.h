@@ -122,7 +122,7 @@ EBB_FIELDS(NodeClaim::Condition, type, status, since);
 EBB_FIELDS(NodeClaim, meta, node_name, provider_id, conditions, last_pod_event);
 EBB_FIELDS(NodePool::Budget, has_reasons, reasons, nodes, schedule, duration);
 EBB_FIELDS(NodePool, meta, is_static, policy, consolidate_after, has_budgets, budgets);
-EBB_FIELDS(PodGroup, meta, group, min_count, whole);
+EBB_FIELDS(PodGroup, meta, group, min_count, whole, not_understood);
 EBB_FIELDS(PodTemplate, meta, pod);
 EBB_FIELDS(CapacityBuffer, meta, strategy, template_name, replicas, ready);
 EBB_FIELDS(EvictionRequest, meta, pod, uid, requester, active);
@@ -130,7 +130,7 @@ EBB_FIELDS(VerticalPodAutoscaler::Policy, container, mode, min_allowed, max_allo
            controlled);
 EBB_FIELDS(VerticalPodAutoscaler::Recommendation, container, target);
 EBB_FIELDS(VerticalPodAutoscaler, meta, target_kind, target_name, update_mode, policies,
-           has_recommendation, recommendations);
+           has_recommendation, recommendations, not_understood);
 EBB_FIELDS(Service, meta, selector);
 
 #undef EBB_FIELDS

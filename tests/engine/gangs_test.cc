@@ -111,6 +111,88 @@ TEST_F(GangsTest, PodsBeyondTheMinimumMayMoveIfTheyMayGoOneByOne) {
   }
 }
 
+// Symptom: with a minimum of 2 of 3 pods, one on a node in deletion, one more was evicted.
+TEST_F(GangsTest, PodsOnNodesInDeletionAreNotBeyondTheMinimum) {
+  for (const bool by_taint : {false, true}) {
+    Cluster cluster;
+    cluster.Add(Node("b").Cpu(8000)).Add(Pod("filler").On("b").Cpu(5000));
+    for (const char* const name : {"c", "d", "e"}) {
+      Node node = Node(name).Cpu(1000);
+      if (std::string_view(name) == "e" && by_taint) {
+        node.raw.taints.push_back({.key = "ToBeDeletedByClusterAutoscaler",
+                                   .value = test::Keep(std::to_string(test::kPassTime)),
+                                   .effect = "NoSchedule"});
+      } else if (std::string_view(name) == "e") {
+        node.raw.meta.deletion_time = test::kPassTime;
+      }
+      cluster.Add(node);
+      cluster.Add(Member(test::Keep(std::string("train-") + name), name));
+    }
+    Make(cluster.Add(Group("train", 2, /*whole=*/false)));
+    EXPECT_THAT(Removed(), IsEmpty()) << by_taint;
+    EXPECT_EQ(snapshot_->catalog().gang_states().gangs[0].leaving, 1);
+    // The verifier counts by itself.
+    request_.planner.drain.gangs = Gangs::kIgnore;
+    ASSERT_FALSE(Removed().empty());
+    request_.planner.drain.gangs = Gangs::kKeep;
+    EXPECT_FALSE(
+        Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made_), made_.plan)
+            .ok());
+  }
+}
+
+TEST_F(GangsTest, PodsOfAGroupThatIsNotUnderstoodStay) {
+  auto group = std::get<objects::PodGroup>(Group("train", std::nullopt, /*whole=*/false));
+  group.not_understood = "spec.schedulingConstraints";
+  Make(Train().Add(objects::StorageObject(group)));
+  EXPECT_THAT(Removed(), IsEmpty());
+  // Even a gang of one.
+  Cluster cluster;
+  cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Pod("filler").On("b").Cpu(5000));
+  Make(cluster.Add(Member("train-0", "c")).Add(objects::StorageObject(group)));
+  EXPECT_THAT(Removed(), IsEmpty());
+}
+
+// Symptom: the PodGroup, whose pods may go one by one, hid the JobSet, whose pods stay together.
+TEST_F(GangsTest, EachGangOfAPodCounts) {
+  Cluster cluster;
+  cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Node("d").Cpu(1000));
+  cluster.Add(Pod("filler").On("b").Cpu(5000));
+  for (const char* const node : {"c", "d"}) {
+    cluster.Add(Member(test::Keep(std::string("train-") + node), node)
+                    .Label("jobset.sigs.k8s.io/jobset-name", "train"));
+  }
+  Make(cluster.Add(Group("train", std::nullopt, /*whole=*/false)));
+  EXPECT_THAT(Removed(), IsEmpty());
+  EXPECT_EQ(snapshot_->catalog().gangs().size(), 2u);
+}
+
+// Symptom: the pod that might move was on a node that could not go.
+TEST_F(GangsTest, PodsMoveFromNodesThatMayGo) {
+  Cluster cluster;
+  cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Node("d").Cpu(1000));
+  cluster.Add(Node("e").Cpu(1000)).Add(Pod("filler").On("b").Cpu(5000));
+  cluster.Add(Pod("busy").On("c").Cpu(600));  // Above the threshold.
+  cluster.Add(Pod("safe").On("d").Cpu(1).SafeToEvict("false"));
+  for (const char* const node : {"c", "d", "e"}) {
+    cluster.Add(Member(test::Keep(std::string("train-") + node), node));
+  }
+  Make(cluster.Add(Group("train", 2, /*whole=*/false)));
+  EXPECT_THAT(Removed(), UnorderedElementsAre("e"));
+}
+
+TEST_F(GangsTest, CountedAnewMovedPodsRunAgain) {
+  Make(Train().Add(Group("train", 2, /*whole=*/false)));
+  ASSERT_THAT(Removed(), UnorderedElementsAre("c"));
+  for (const RemovableNode& removal : made_.plan.remove) {
+    for (const Move& move : removal.moves) snapshot_->MovePod(move.pod, move.to);
+    snapshot_->RemoveNode(removal.node);
+  }
+  EXPECT_THAT(Removed(), IsEmpty());  // The pods that may move have moved.
+  snapshot_ = WithGangsCounted(*snapshot_);
+  EXPECT_THAT(Removed(), UnorderedElementsAre("d"));
+}
+
 TEST_F(GangsTest, AGangOfOnePodMoves) {
   Cluster cluster;
   cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Pod("filler").On("b").Cpu(5000));

@@ -225,6 +225,40 @@ TEST_F(KeptRoomTest, ABufferWithoutItsTemplateIsNamed) {
             "status.podTemplateRef: PodTemplate \"t\" is missing");
 }
 
+TEST_F(KeptRoomTest, ABufferOfWhichNoPodIsMadeSaysWhy) {
+  auto buffer = Buffer(2);
+  buffer.ready = false;
+  Make(WithRoom().Add(Template(1000)).Add(buffer));
+  ASSERT_EQ(snapshot_->catalog().buffers().size(), 1u);
+  EXPECT_EQ(snapshot_->catalog().buffers()[0].problem, "it is not ready for provisioning");
+  EXPECT_FALSE(snapshot_->catalog().buffers()[0].is_short());
+  Make(WithRoom().Add(Template(1000)).Add(Buffer(-3)));
+  ASSERT_EQ(snapshot_->catalog().buffers().size(), 1u);
+  EXPECT_EQ(snapshot_->catalog().buffers()[0].problem,
+            "status.replicas: -3 is not a number of pods");
+  EXPECT_TRUE(snapshot_->catalog().buffers()[0].is_short());
+}
+
+// Symptom: 120 buffers of 100,000 pods each took all memory.
+TEST_F(KeptRoomTest, AllBuffersTogetherHaveALimit) {
+  Cluster cluster = WithRoom().Add(Template(1));
+  for (int b = 0; b < 3; ++b) {
+    auto buffer = Buffer(60'000);
+    buffer.meta.name = test::Keep("buf" + std::to_string(b));
+    cluster.Add(buffer);
+  }
+  Make(cluster);
+  const auto& buffers = snapshot_->catalog().buffers();
+  ASSERT_EQ(buffers.size(), 3u);
+  EXPECT_EQ(buffers[0].pods, 60'000);
+  EXPECT_EQ(buffers[1].pods, 40'000);
+  EXPECT_EQ(buffers[2].pods, 0);
+  EXPECT_FALSE(buffers[0].is_short());
+  EXPECT_TRUE(buffers[1].is_short());
+  EXPECT_TRUE(buffers[2].is_short());
+  EXPECT_EQ(snapshot_->catalog().BufferPods().size(), 100'000u);
+}
+
 TEST_F(KeptRoomTest, AnAbsurdNumberOfReplicasIsCut) {
   Make(WithRoom().Add(Template(1)).Add(Buffer(int64_t{1} << 40)));
   EXPECT_EQ(snapshot_->catalog().buffers()[0].pods, 100'000);

@@ -327,7 +327,7 @@ Line Dumped(const objects::NodePool& pool) {
 Line Dumped(const objects::PodGroup& pods) {
   Line line("PodGroup");
   line.Put("name", pods.meta).Put("group", pods.group).Put("min_count", pods.min_count);
-  return line.Put("whole", pods.whole);
+  return line.Put("whole", pods.whole).Put("notUnderstood", pods.not_understood);
 }
 
 Line Dumped(const objects::PodTemplate& from) {
@@ -362,7 +362,7 @@ Line Dumped(const objects::VerticalPodAutoscaler& vpa) {
   for (const auto& [container, target] : vpa.recommendations) {
     line.Put("container", container).Put("recommends", target);
   }
-  return line;
+  return line.Put("notUnderstood", vpa.not_understood);
 }
 
 Line Dumped(const objects::Service& service) {

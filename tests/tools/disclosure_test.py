@@ -229,11 +229,72 @@ class DisclosureTest(base.EbbTest):
         self.assertIn('CapacityBuffer default/buf: status.podTemplateRef: PodTemplate "t" is missing',
                       self.warnings(plan)["CapacityBuffersIncomplete"])
 
+        self.assertFalse(plan["complete"])
+        err = self.ebb("plan", self.dump(self.buffer(2)), "--assume-complete", "--now", START, "-o", "name", code=1)[1]
+        self.assertIn("a plan of an incomplete cluster is shown and not carried out", err)
+
+    def test_a_buffer_that_is_not_ready_is_listed(self):
+        cluster = self.buffer(2, self.TEMPLATE)
+        cluster[-1]["status"]["conditions"][0]["status"] = "False"
+        plan, _ = self.plan(cluster)
+        self.assertEqual(plan["summary"]["capacityBuffers"][0]["problem"], "it is not ready for provisioning")
+        self.assertTrue(plan["complete"])
+
+    # Symptom: `ebb blockers` looked for the pods of a buffer among the objects, and failed.
+    def test_blockers_name_a_buffer_that_keeps_nodes(self):
+        large = copy.deepcopy(self.TEMPLATE)
+        large["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2500m"
+        cluster = [node("a"), node("b"), node("c"), pod("busy", "b", "1")] + self.buffer(2, large)[len(self.CLUSTER):]
+        out = self.ebb("blockers", self.dump(cluster), "--assume-complete", "--now", START, "-o", "json")[0]
+        found = [b for b in json.loads(out)["blockers"] if b["kind"] == "CapacityBuffer"]
+        self.assertEqual([b["change"] for b in found], ["without the room for its 2 pods"])
+        self.assertEqual(found[0]["reason"], "RoomForCapacityBuffer")
+
+    def test_a_pod_group_that_is_not_understood_keeps_its_nodes_and_is_named(self):
+        plan, _ = self.plan(self.gang(schedulingPolicy={"weird": {"minCount": 3}}))
+        self.assertEqual(plan["summary"]["gangs"][0]["notUnderstood"], "spec.schedulingPolicy.weird")
+        self.assertIn("PodGroup default/train: spec.schedulingPolicy.weird",
+                      self.warnings(plan)["PodGroupsNotUnderstood"])
+        text, _ = self.explain(self.gang(schedulingPolicy={"gang": {"minCount": -5}}), "a")
+        self.assertIn("spec.schedulingPolicy.gang.minCount: is not a minimum of one pod or more", text)
+
+    def test_a_vertical_pod_autoscaler_follows_the_owner_of_a_replica_set(self):
+        vpa = {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+               "metadata": {"name": "shop", "namespace": "default"},
+               "spec": {"targetRef": {"kind": "Rollout", "name": "shop"}},
+               "status": {"recommendation": {"containerRecommendations": [
+                   {"containerName": "c", "target": {"cpu": "123m"}}]}}}
+        web = replicated("web", "a", "web")
+        web["spec"]["containers"][0]["name"] = "c"
+        cluster = [node("a"), node("b"), pod("busy", "b", "3"), web,
+                   owned(REPLICA_SET, "argoproj.io/v1alpha1", "Rollout", "shop"), vpa]
+        self.assertEqual(self.plan(cluster)[0]["summary"]["changedByVpa"][0]["name"], "default/shop")
+        empty = copy.deepcopy(vpa)
+        empty["status"]["recommendation"] = {}
+        self.assertNotIn("changedByVpa", self.plan(cluster[:-1] + [empty])[0]["summary"])
+        text, _ = self.explain(cluster[:-1] + [empty], "a")
+        self.assertIn("status.recommendation: is missing or empty", text)
+        boost = copy.deepcopy(vpa)
+        boost["spec"]["startupBoost"] = {"cpu": {"type": "Factor", "factor": 2}}
+        text, _ = self.explain(cluster[:-1] + [boost], "a")
+        self.assertIn("VerticalPodAutoscaler default/shop: spec.startupBoost", text)
+        none = copy.deepcopy(vpa)
+        del none["spec"]["targetRef"]
+        self.assertIn("default/shop (no spec.targetRef)",
+                      self.warnings(self.plan(cluster[:-1] + [none])[0])["VpasWithoutPods"])
+
+    def test_a_search_keeps_no_headroom(self):
+        dump = self.dump(self.CLUSTER)
+        err = self.ebb("plan", dump, "--headroom", "cpu=10%", "--optimize", code=2)[1]
+        self.assertIn("--optimize", err)
+        self.assertIn("--headroom", err)
+        self.assertIn("--headroom", self.ebb("frontier", dump, "--headroom", "cpu=10%", code=2)[1])
+
     def test_headroom_is_reported_and_a_wrong_one_refused(self):
         plan, _ = self.plan(self.CLUSTER, "--headroom", "cpu=99%,memory=1%,per=zone")
         self.assertEqual(plan["summary"]["headroom"]["per"], "zone")
         self.assertIn("HeadroomReached", plan["summary"]["keptByReason"])
-        for wrong in ("cpu=-5%", "cpu=10", "cpu=100%", "disk=1%"):
+        for wrong in ("cpu=-5%", "cpu=10", "cpu=100%", "disk=1%", "cpu=1%,cpu=2%"):
             err = self.ebb("plan", self.dump(self.CLUSTER), "--headroom", wrong, code=2)[1]
             self.assertIn("is not of the form cpu=10%,memory=10%,per=zone", err)
 

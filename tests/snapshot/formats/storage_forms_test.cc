@@ -129,6 +129,23 @@ constexpr std::string_view kObjects = R"([
  "spec":{"disruptionMode":{"single":{}},"schedulingPolicy":{"gang":{"minCount":2}}}},
 {"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup",
  "metadata":{"name":"v","namespace":"ns"},"spec":{"minMember":3,"queue":"q"}},
+{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"new","namespace":"ns"},
+ "spec":{"schedulingPolicy":{"weird":{"minCount":3}},"priority":1}},
+{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"racks","namespace":"ns"},
+ "spec":{"schedulingPolicy":{"gang":{"minCount":3}},"disruptionMode":{"single":{}},
+  "schedulingConstraints":{"topology":[{"key":"rack"}]}}},
+{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"none","namespace":"ns"},"spec":{}},
+{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"least","namespace":"ns"},"spec":{"schedulingPolicy":{"gang":{"minCount":-5}}}},
+{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"mode","namespace":"ns"},
+ "spec":{"schedulingPolicy":{"gang":{"minCount":1}},"disruptionMode":"Weird"}},
+{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup",
+ "metadata":{"name":"tasks","namespace":"ns"},
+ "spec":{"minMember":1,"minTaskMember":{"worker":3}}},
 {"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t","namespace":"ns"},
  "template":{"metadata":{"labels":{"app":"buffer"}},"spec":{"nodeSelector":{"disk":"fast"},
   "containers":[{"name":"main","resources":{"requests":{"cpu":"1"}}}]}}},
@@ -235,6 +252,18 @@ const std::vector<std::string>& Lines() {
       "PodGroup name=[loose] namespace=[ns] group=[scheduling.k8s.io]",
       "PodGroup name=[single] namespace=[ns] group=[scheduling.k8s.io]",
       "PodGroup name=[v] namespace=[ns] group=[scheduling.volcano.sh] min_count=3",
+      "PodGroup name=[new] namespace=[ns] group=[scheduling.k8s.io] "
+      "notUnderstood=[spec.schedulingPolicy.weird]",
+      "PodGroup name=[racks] namespace=[ns] group=[scheduling.k8s.io] "
+      "notUnderstood=[spec.schedulingConstraints]",
+      "PodGroup name=[none] namespace=[ns] group=[scheduling.k8s.io] "
+      "notUnderstood=[spec.schedulingPolicy: is missing]",
+      "PodGroup name=[least] namespace=[ns] group=[scheduling.k8s.io] "
+      "notUnderstood=[spec.schedulingPolicy.gang.minCount: is not a minimum of one pod or more]",
+      "PodGroup name=[mode] namespace=[ns] group=[scheduling.k8s.io] "
+      "notUnderstood=[spec.disruptionMode]",
+      "PodGroup name=[tasks] namespace=[ns] group=[scheduling.volcano.sh] "
+      "notUnderstood=[spec.minTaskMember]",
       "PodTemplate name=[t] namespace=[ns] label=[app]:[buffer] container=( name=[main] "
       "requests=[cpu]:1000) selector=[disk]:[fast]",
       "CapacityBuffer name=[buf] namespace=[ns] strategy=[active] template=[t] replicas=2 "

@@ -47,7 +47,7 @@ class LiveRoomTest : public ::testing::Test {
   }
   bool IsHeld(std::string_view name) {
     ClusterSnapshot& snapshot = live_.Snapshot();
-    return snapshot.catalog().IsHeldByGang(live_.FindPod("default", name));
+    return snapshot.catalog().HoldingGang(live_.FindPod("default", name));
   }
   // What is free on the node, as an import of the same objects gives it too.
   int64_t FreeCpu(std::string_view node) {
@@ -132,7 +132,7 @@ TEST_F(LiveRoomTest, AReaderDoesNotSeeAGangGrow) {
   const PodId id = live_.FindPod("default", "one");
   Put(&two.raw);
   EXPECT_TRUE(IsHeld("one"));
-  EXPECT_FALSE(branch.Snapshot().catalog().IsHeldByGang(id));
+  EXPECT_FALSE(branch.Snapshot().catalog().HoldingGang(id));
 }
 
 TEST_F(LiveRoomTest, PodsOfABufferComeChangeAndGoWithIt) {
@@ -218,6 +218,59 @@ TEST_F(LiveRoomTest, ARecommendationChangesWhatPodsAskForAndNotWhatTheyTake) {
   Delete(&gone);
   EXPECT_EQ(asks(), 500);
   EXPECT_EQ(FreeCpu("b"), 3000);
+}
+
+// A node that begins to go takes its pod from those that the gang may lose.
+TEST_F(LiveRoomTest, AGangFollowsTheDeletionOfANode) {
+  Put(&a_.raw);
+  Put(&b_.raw);
+  const Node c = Node("c").Cpu(4000);
+  Put(&c.raw);
+  const Pod pods[] = {Member("one", "a"), Member("two", "b"), Member("three", "c")};
+  for (const Pod& pod : pods) Put(&pod.raw);
+  auto group = Named<objects::PodGroup>("train");
+  group.group = "scheduling.k8s.io";
+  group.min_count = 2;
+  Put(objects::StorageObject(group));
+  EXPECT_FALSE(IsHeld("one"));
+  Node going = c;
+  going.raw.meta.deletion_time = 1;
+  Put(&going.raw);
+  EXPECT_TRUE(IsHeld("one"));
+  EXPECT_TRUE(IsHeld("two"));
+  Put(&c.raw);
+  EXPECT_FALSE(IsHeld("one"));
+}
+
+// The controller behind a ReplicaSet may arrive after the pods and the VerticalPodAutoscaler.
+TEST_F(LiveRoomTest, AVpaFindsItsPodsWhenTheChainOfControllersIsThere) {
+  Put(&a_.raw);
+  const Pod web = Pod("web").On("a").Cpu(500).OwnedBy("ReplicaSet", "web-4b5e");
+  Put(&web.raw);
+  auto vpa = Named<objects::VerticalPodAutoscaler>("vpa");
+  vpa.target_kind = "Rollout";
+  vpa.target_name = "shop";
+  vpa.has_recommendation = true;
+  vpa.recommendations.push_back(
+      {.container = web.raw.containers[0].name, .target = {{.name = "cpu", .amount = 2000}}});
+  Put(objects::StorageObject(vpa));
+  const auto asks = [&] {
+    const ClusterSnapshot& snapshot = live_.Snapshot();
+    return AmountOf(snapshot.catalog().shape_of(live_.FindPod("default", "web")).fit_requests,
+                    kCpu);
+  };
+  EXPECT_EQ(asks(), 500);
+  objects::Controller replica_set;
+  replica_set.kind = objects::ControllerKind::kReplicaSet;
+  replica_set.meta.name = "web-4b5e";
+  replica_set.meta.namespace_name = "default";
+  replica_set.meta.owners = {{.api_version = "argoproj.io/v1alpha1",
+                              .kind = "Rollout",
+                              .name = "shop",
+                              .uid = "1",
+                              .controller = true}};
+  Put(&replica_set);
+  EXPECT_EQ(asks(), 2000);
 }
 
 }  // namespace
