@@ -13,6 +13,7 @@
 #include "engine/plan/check_input.h"
 #include "engine/verify/plan_rules.h"
 #include "engine/verify/slow_cluster.h"
+#include "snapshot/devices.h"
 
 // How a check goes.
 //

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "engine/plan/utilization.h"
+#include "snapshot/device_state.h"
+#include "snapshot/devices.h"
 
 namespace ebb {
 namespace {
