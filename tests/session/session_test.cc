@@ -330,8 +330,8 @@ TEST_F(SessionTest, ConcurrentResyncsAreIndependent) {
 // Objects that are not evaluated are held like others: they are put, deleted and resynced.
 TEST_F(SessionTest, AnswersNameObjectsThatAreNotEvaluated) {
   const auto pools = [](const std::string& name) {
-    return R"({"apiVersion":"karpenter.sh/v1alpha5","kind":"Provisioner","metadata":{"name":")" + name +
-           R"("},"spec":{}})";
+    return R"({"apiVersion":"karpenter.sh/v1alpha5","kind":"Provisioner","metadata":{"name":")" +
+           name + R"("},"spec":{}})";
   };
   const auto warning = [&]() -> std::string {
     const absl::StatusOr<wire::PlanReply> reply = session_->questions().Plan(Call(), std::nullopt);
