@@ -22,16 +22,15 @@ constexpr std::string_view kNodesAlone = "NodesWithoutNodeClaim";
 constexpr std::string_view kNoPool = "NodesWithoutNodePool";
 constexpr std::string_view kIgnored = "ScaleDownDisabledIgnored";
 
-// "[{ns web} {ns all}]", as Go prints a list of names.
+// "[ns/all ns/web]", as Go prints a list of names.
 std::string NamesOfBudgets(const Catalog& catalog, PodId pod) {
-  std::string names;
+  std::set<std::string> names;
   for (const PdbId id : catalog.shape_of(pod).budgets) {
     const Pdb& pdb = catalog.pdbs()[Index(id)];
-    names +=
-        fmt::format("{}{}/{}", names.empty() ? "" : " ",
-                    Printable(catalog.Text(pdb.namespace_name)), Printable(catalog.Text(pdb.name)));
+    names.insert(fmt::format("{}/{}", Printable(catalog.Text(pdb.namespace_name)),
+                             Printable(catalog.Text(pdb.name))));
   }
-  return fmt::format("[{}]", names);
+  return fmt::format("[{}]", fmt::join(names, " "));
 }
 
 std::string PodWords(const Catalog& catalog, const UnremovableNode& why) {

@@ -2,7 +2,8 @@
 //
 // A Machine (Cluster API, OpenShift) or a NodeClaim (Karpenter) that is being deleted takes its
 // node with it.  It names its node; if it names none, its node is the one with its provider ID.
-// Machines that are not being deleted are ignored.
+// Machines that are not being deleted are ignored.  A NodeClaim with the condition
+// InstanceTerminating counts as being deleted.
 //
 // Cost:    one or two hash look-ups per call; none if no machine is being deleted.
 // Threads: const methods may run concurrently.

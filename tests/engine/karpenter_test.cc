@@ -542,7 +542,7 @@ TEST_F(KarpenterTest, PlannerAndVerifierAgreeOnRandomClusters) {
   Random dice(test::RandomSeed());
   size_t removed = 0;
   size_t by_budgets = 0;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 100; ++round) {
     Plan(RandomCluster(dice));
     removed += made_.plan.remove.size();
     by_budgets += kept_.find("BudgetReached") != std::string::npos ? 1 : 0;
@@ -568,8 +568,8 @@ TEST_F(KarpenterTest, PlannerAndVerifierAgreeOnRandomClusters) {
       }
     }
   }
-  EXPECT_GT(removed, 100u);
-  EXPECT_GT(by_budgets, 25u);
+  EXPECT_GT(removed, 50u);
+  EXPECT_GT(by_budgets, 12u);
 }
 
 }  // namespace

@@ -484,7 +484,7 @@ class DisclosureTest(base.EbbTest):
         self.assertRegex(" ".join(text.split()), "annotated karpenter.sh/do-not-consolidate or "
                                                  "karpenter.sh/do-not-disrupt")
         explain = " ".join(self.ebb("plan", dump, *args, "--explain", "k3", "--counterfactual")[0].split())
-        self.assertIn("It is annotated karpenter.sh/do-not-disrupt.", explain)
+        self.assertIn("Disruption is blocked through the \"karpenter.sh/do-not-disrupt\" annotation.", explain)
         self.assertIn("if it is no longer annotated karpenter.sh/do-not-disrupt:", explain)
         explain = " ".join(self.ebb("plan", dump, *args, "--explain", "k1", "--counterfactual")[0].split())
         self.assertIn("if Pod default/job is without karpenter.sh/do-not-disrupt:", explain)

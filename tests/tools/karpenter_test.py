@@ -11,6 +11,7 @@ import collections
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,15 +41,17 @@ def plan_of(case, folder):
     return json.loads(run.stdout)
 
 
-def low(text):
-    return text[:1].lower() + text[1:]
-
-
 def accepted(answer):
     """Whether emptiness or consolidation takes the node, or rejects it only for want of a price."""
     methods = answer.get("methods", {})
     return any(methods.get(m, "no").startswith("yes") or methods.get(m, "no").removeprefix("no: ").startswith(PRICES)
                for m in ("emptiness", "consolidation"))
+
+
+def foreign(case):
+    """The nodes whose NodeClaims belong to another cloud provider than that of the recorded Karpenter."""
+    return {item["status"].get("nodeName") for item in case["input"]["items"] if item["kind"] == "NodeClaim"
+            and item["spec"]["nodeClassRef"]["kind"] != "EC2NodeClass"}
 
 
 def costs(case):
@@ -66,65 +69,90 @@ class KarpenterTest(unittest.TestCase):
 
     def each(self):
         for case, plan in self.plans:
-            with self.subTest(case["name"]):
-                yield case, plan, case["answers"]["nodes"]
+            yield case, plan, case["answers"]["nodes"]
 
     def test_nodes_go_that_karpenter_accepts_and_no_others(self):
-        gone = 0
+        gone, wrong = 0, []
         for case, plan, answers in self.each():
             for removal in plan["remove"]:
                 gone += 1
                 answer = answers.get(removal["node"])
-                self.assertTrue(answer and accepted(answer), (removal["node"], answer))
-        self.assertGreater(gone, 300)
+                if removal["node"] not in foreign(case) and (not answer or not accepted(answer)):
+                    wrong.append((case["name"], removal["node"], answer))
+        self.assertEqual(wrong, [])
+        self.assertGreater(gone, 200)
 
     def test_what_keeps_a_node_is_said_in_karpenters_words(self):
-        compared = collections.Counter()
+        compared, wrong = collections.Counter(), []
         for case, plan, answers in self.each():
             for kept in plan["keep"]:
                 answer = answers.get(kept["node"], {})
                 detail = kept.get("detail", "")
                 events = [text.removeprefix("no: ") for text in answer.get("methods", {}).values()
                           if text.startswith("no: ")]
-                if "blocked" in answer and kept["reason"] not in ("CurrentlyBeingDeleted", "NotStarted"):
+                # Of a node that is leaving or starting, ebb says which taint, label or object it is.
+                if kept["reason"] in ("CurrentlyBeingDeleted", "NotStarted", "NotJudged", "NotAutoscaled"):
+                    continue
+                if "blocked" in answer:
+                    if kept["node"] in foreign(case):
+                        continue
                     words = {answer["blocked"], *answer.get("blocking_pods", {}).values()}
-                    self.assertIn(low(detail), {low(each) for each in words}, kept)
+                    if detail.lower() not in {each.lower() for each in words}:
+                        wrong.append((case["name"], kept["node"], kept["reason"], detail, words))
                     compared[answer["blocked"].split(" (")[0]] += 1
-                elif "blocked" not in answer and events and not accepted(answer) and kept["reason"] not in IN_THE_PLAN:
-                    self.assertIn(detail, events, kept)
-                    compared[events[0][:8]] += 1
+                elif events and not accepted(answer) and kept["reason"] not in IN_THE_PLAN:
+                    if detail not in events:
+                        wrong.append((case["name"], kept["node"], kept["reason"], detail, events))
+                    compared[re.sub('"[^"]*"', '""', events[0])] += 1
+        self.assertEqual(wrong, [])
         self.assertGreaterEqual(len(compared), 6, compared)
 
     def test_nodes_that_karpenter_accepts_go_unless_the_plan_itself_keeps_them(self):
+        wrong = []
         for case, plan, answers in self.each():
             for kept in plan["keep"]:
                 answer = answers.get(kept["node"], {})
                 methods = answer.get("methods", {})
                 if "yes" not in (methods.get("emptiness"), methods.get("consolidation")):
                     continue
-                if kept["reason"] == "NotConsolidatable":
-                    self.assertTrue(answer.get("under_consolidate_after"), kept)
-                elif not costs(case):
-                    self.assertIn(kept["reason"], IN_THE_PLAN, kept)
+                known = (kept["reason"] in IN_THE_PLAN or costs(case)
+                         # Pods of nodes that are being deleted find no room: ebb judges no node.
+                         or kept["reason"] == "NotJudged" and "deleting" in case["features"]
+                         # The taint is there, although Karpenter does not know of a disruption.
+                         or kept.get("detail") == "tainted karpenter.sh/disrupted"
+                         # Karpenter waits for the condition only, which may be older.
+                         or kept["reason"] == "NotConsolidatable" and answer.get("under_consolidate_after")
+                         or kept["reason"] == "ConsolidationPolicyNotEvaluated" and not answer.get("empty"))
+                if not known:
+                    wrong.append((case["name"], kept["node"], kept["reason"], kept.get("detail")))
+        self.assertEqual(wrong, [])
 
     def test_pods_move_that_karpenter_reschedules(self):
+        compared, wrong = 0, []
         for case, plan, answers in self.each():
-            at = {f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["spec"].get("nodeName")
-                  for item in case["input"]["items"] if item["kind"] == "Pod"}
+            pods = {f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["spec"]
+                    for item in case["input"]["items"] if item["kind"] == "Pod"}
+            at = {name: spec.get("nodeName") for name, spec in pods.items()}
+            # --expendable-pods-priority-cutoff
+            expendable = {name for name, spec in pods.items() if spec.get("priority", 0) < -10}
             for removal in plan["remove"]:
                 moved = {f"{pod['namespace']}/{pod['name']}" for pod in removal["pods"] if pod.get("to")}
                 own = {pod for pod in moved if at[pod] == removal["node"]}
-                self.assertEqual(own, set(answers[removal["node"]].get("reschedulable", [])), removal["node"])
+                expected = set(answers.get(removal["node"], {}).get("reschedulable", [])) - expendable
+                compared += len(own)
+                if own != expected:
+                    wrong.append((case["name"], removal["node"], own ^ expected))
+        self.assertEqual(wrong, [])
+        self.assertGreater(compared, 150)
 
     def test_no_pod_that_runs_comes_to_a_node_under_consolidate_after(self):
-        for case, plan, answers in self.each():
-            for removal in plan["remove"]:
-                for pod in removal["pods"]:
-                    if pod.get("to"):
-                        self.assertFalse(answers.get(pod["to"], {}).get("under_consolidate_after"), pod)
+        wrong = [(case["name"], pod)
+                 for case, plan, answers in self.each() for removal in plan["remove"] for pod in removal["pods"]
+                 if pod.get("to") and answers.get(pod["to"], {}).get("under_consolidate_after")]
+        self.assertEqual(wrong, [])
 
     def test_each_removal_leaves_the_budgets_of_its_nodepool_in_order(self):
-        reached = 0
+        reached, wrong = 0, []
         for case, plan, answers in self.each():
             pool_of = {item["metadata"]["name"]: item["metadata"].get("labels", {}).get("karpenter.sh/nodepool")
                        for item in case["input"]["items"] if item["kind"] == "Node"}
@@ -133,11 +161,11 @@ class KarpenterTest(unittest.TestCase):
                 pool = pool_of[removal["node"]]
                 gone[pool] += 1
                 moves = any(pod.get("to") for pod in removal["pods"])
-                budgets = case["answers"]["budgets"][pool]
-                most = budgets["Underutilized"] if moves else budgets["Empty"]
-                if not costs(case):
-                    self.assertLessEqual(gone[pool], most, removal["node"])
+                budgets = case["answers"]["budgets"].get(pool, {})
+                if gone[pool] > budgets.get("Underutilized" if moves else "Empty", 0) and not costs(case):
+                    wrong.append((case["name"], removal["node"], gone[pool], budgets))
             reached += any(kept["reason"].endswith("BudgetReached") for kept in plan["keep"])
+        self.assertEqual(wrong, [])
         self.assertGreater(reached, 20)
 
 
