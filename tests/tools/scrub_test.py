@@ -253,7 +253,7 @@ SECRETS = [
      "spec": {"disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s",
                              "budgets": [{"nodes": "10%", "schedule": "@daily", "duration": "1h"}]}}},
     {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "acme-x7"},
-     "status": {"nodeName": "acme-node-1", "providerID": "acme:///i-1",
+     "status": {"nodeName": "acme-node-1", "providerID": "aws:///eu-west-1a/i-acme",
                 "conditions": [{"type": "Consolidatable", "status": "True"}]}},
 ]
 
