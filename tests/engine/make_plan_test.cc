@@ -501,7 +501,7 @@ TEST(MakePlanWithDevicesTest, ANodeWithDevicesIsJudgedByTheirUse) {
   claim.meta.name = "claim";
   claim.allocated = true;
   claim.devices = {{"gpu.example.com", "idle", "gpu-0"}, {"gpu.example.com", "idle", "gpu-1"}};
-  const ClusterSnapshot snapshot =
+  ClusterSnapshot snapshot =
       Cluster()
           .Add(slice("busy"))
           .Add(slice("idle"))

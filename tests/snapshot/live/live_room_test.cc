@@ -47,7 +47,7 @@ class LiveRoomTest : public ::testing::Test {
   }
   bool IsHeld(std::string_view name) {
     ClusterSnapshot& snapshot = live_.Snapshot();
-    return snapshot.catalog().HoldingGang(live_.FindPod("default", name));
+    return snapshot.catalog().HoldingGang(live_.FindPod("default", name)).has_value();
   }
   // What is free on the node, as an import of the same objects gives it too.
   int64_t FreeCpu(std::string_view node) {
