@@ -690,6 +690,7 @@ struct Scrubber::Impl {
         object.driver = driver;
         return;
       }
+      if constexpr (std::is_same_v<Object, objects::NodePool>) return DoStruct(object);
       if constexpr (std::is_same_v<Object, objects::Pod>) {
         ComposeClaims(object);
         if (object.spec_digest != 0) {

@@ -707,7 +707,8 @@ Json ToJson(const objects::NodePool& pool) {
   Json& disruption = spec["disruption"] = Json::object();
   Put(disruption, "consolidationPolicy", pool.policy);
   Put(disruption, "consolidateAfter", pool.consolidate_after);
-  if (pool.has_budgets) disruption["budgets"] = Json::array();
+  if (!pool.has_budgets) return json;
+  disruption["budgets"] = Json::array();
   for (const objects::NodePool::Budget& budget : pool.budgets) {
     Json each = Json::object();
     Put(each, "nodes", budget.nodes);

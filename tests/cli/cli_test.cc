@@ -909,7 +909,7 @@ TEST_F(CliTest, FlagsThatWouldChangeThePlanAndAreNotHonouredAreNamed) {
 
 TEST_F(CliTest, ASchedulersConfigurationThatCannotBeReadIsAnError) {
   const auto missing = Plan({"--scheduler-config-file=no-such-file.yaml"});
-  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.err, HasSubstr("no-such-file.yaml"));
 }
 

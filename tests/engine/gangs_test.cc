@@ -185,7 +185,9 @@ TEST_F(GangsTest, CountedAnewMovedPodsRunAgain) {
   Make(Train().Add(Group("train", 2, /*whole=*/false)));
   ASSERT_THAT(Removed(), UnorderedElementsAre("c"));
   for (const RemovableNode& removal : made_.plan.remove) {
-    for (const Move& move : removal.moves) snapshot_->MovePod(move.pod, move.to);
+    for (const Move& move : removal.moves) {
+      snapshot_->MovePod(move.pod, test::NodeNamed(*snapshot_, "b"));
+    }
     snapshot_->RemoveNode(removal.node);
   }
   EXPECT_THAT(Removed(), IsEmpty());  // The pods that may move have moved.

@@ -511,7 +511,7 @@ TEST(MakePlanWithDevicesTest, ANodeWithDevicesIsJudgedByTheirUse) {
           .Add(Node("big").Cpu(10000))
           .Add(Pod("p").On("busy").Cpu(900))
           .Add(Pod("large").On("big").Cpu(6000))
-          .Add(Pod("computes").On("idle").Cpu(10).With([](objects::Pod& pod) {
+          .Add(Pod("computes").On("idle").Cpu(200).With([](objects::Pod& pod) {
             pod.resource_claims = {{"gpu", "claim", ""}};
           }))
           .Build();

@@ -1893,7 +1893,8 @@ class GroupsTest(EbbTest):
                    karpenter("k2", "default"), pod("p", "a"), pod("q", "k1")]
         groups = self.groups_file(
             "nodeGroups: [{name: karpenter.sh/nodepool=default, minSize: 2}]")
-        plan = self.plan(cluster, "--node-groups", groups)
+        # Minimum sizes are no rule of Karpenter's.
+        plan = self.plan(cluster, "--node-groups", groups, "--rules", "autoscaler")
         self.assertEqual(set(self.removed(plan).values()), {"eks.amazonaws.com/nodegroup=default"})
         self.assertEqual(self.kept(plan)["k1"], ("NodeGroupMinSizeReached", ""))
         self.assertEqual({n["group"] for n in plan["keep"] if n["node"].startswith("k")},

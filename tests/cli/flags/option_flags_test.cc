@@ -67,8 +67,9 @@ ValueKind KindOfFlag(OptionKind kind) {
     case OptionKind::kNames:
     case OptionKind::kKeys:
     case OptionKind::kText:
-    case OptionKind::kFile:
       break;
+    case OptionKind::kFile:
+      return ValueKind::kFile;
   }
   return ValueKind::kText;
 }
