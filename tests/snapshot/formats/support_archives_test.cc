@@ -119,9 +119,8 @@ TEST_F(SupportArchivesTest, ATroubleshootBundleIsReadByItsFolders) {
   Put("b/cluster-resources/services/shop.json",
       R"([{"metadata":{"name":"s","namespace":"shop"},"spec":{}}])");
   EXPECT_EQ(Read(Path("b")), "");
-  EXPECT_THAT(objects_,
-              ElementsAre("Node n", "PodDisruptionBudget web", "Pod a", "Pod web", "Pod db",
-                          "Service s"));
+  EXPECT_THAT(objects_, ElementsAre("Node n", "PodDisruptionBudget web", "Pod a", "Pod web",
+                                    "Pod db", "Service s"));
   EXPECT_EQ(stats_.files_of_named_kind, 5u);
   EXPECT_EQ(stats_.first_of_named_kind, Path("b/cluster-resources/nodes.json: Node"));
   EXPECT_EQ(stats_.files_unread + stats_.files_foreign, 0u);
