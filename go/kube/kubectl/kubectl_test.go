@@ -80,7 +80,7 @@ func TestADumpHoldsWholeListsAndNoPages(t *testing.T) {
 		}
 	}
 	budgets, found := kinds["PodDisruptionBudgetList"]
-	if kinds["NodeList"] != 3 || !found || budgets != 0 || len(kinds) != 17 {
+	if kinds["NodeList"] != 3 || !found || budgets != 0 || len(kinds) != 19 {
 		t.Errorf("%v", kinds)
 	}
 }
