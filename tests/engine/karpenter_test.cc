@@ -396,7 +396,8 @@ TEST_F(KarpenterTest, NodesThatAreNotReadyOrLeaveUseUpTheBudget) {
   cluster.Add(Of("goes").Taint("karpenter.sh/disrupted"));
   for (int n = 0; n < 8; ++n) cluster.Add(Of(Keep("n" + std::to_string(n))));
   EXPECT_EQ(Plan(Cluster(cluster).Add(pool)), "down:") << "one of three is left";
-  const auto& of_pool = NodePoolBudgets(*snapshot_, groups_, {}, kNow).allowances().at("p");
+  const NodePoolBudgets::Allowance of_pool =
+      NodePoolBudgets(*snapshot_, groups_, {}, kNow).allowances().at("p");
   EXPECT_EQ(of_pool.nodes, 10);
   EXPECT_EQ(of_pool.disrupting, 2);
   const std::vector<NodeId> in_deletion = {test::NodeNamed(*snapshot_, "n0")};

@@ -69,7 +69,7 @@ ValueKind KindOfFlag(OptionKind kind) {
     case OptionKind::kText:
       break;
     case OptionKind::kFile:
-      return ValueKind::kFile;
+      return ValueKind::kMaybeEmptyText;
   }
   return ValueKind::kText;
 }

@@ -505,7 +505,7 @@ std::vector<std::string> SomeValues(const CLI::Option& option) {
       if (option.check_lname("headroom")) return {"cpu=7%"};
       if (option.check_lname("fail-if")) return {"removed<1"};
       return {"some-name"};
-    case ValueKind::kFile:
+    case ValueKind::kMaybeEmptyText:
       if (option.check_lname("scheduler-config-file")) {
         const std::string path = testing::TempDir() + "ebb-scheduler-" + std::to_string(getpid());
         std::ofstream(path) << "apiVersion: kubescheduler.config.k8s.io/v1\n"
