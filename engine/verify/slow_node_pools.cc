@@ -147,7 +147,7 @@ std::optional<bool> IsOpenAt(const KarpenterObjects::Budget& budget, int64_t now
     return ((at_s % unit_s) + unit_s) % unit_s;
   };
   constexpr int64_t kDayS = 86400;
-  constexpr int64_t kLongestS = 8 * 366 * kDayS;
+  constexpr int64_t kLongestS = 8 * (366 * kDayS);
   // Whatever is ever due is due within eight years: a 29 February, between two years that have
   // none.
   const int64_t first_s = now_s - std::min(open_s, kLongestS);
