@@ -54,8 +54,13 @@ func (s *Scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 		}
 	}
 	result.LeftOut = s.leftOut(pod)
-	if slices.ContainsFunc(verdicts, func(v *Verdict) bool { return v.Scores["VolumeBinding"] != 0 }) {
-		result.LeftOut["VolumeBinding"] = "the room of storage on nodes is not scored"
+	for plugin, why := range map[string]string{
+		"VolumeBinding":    "the room of storage on nodes is not scored",
+		"DynamicResources": "the alternatives of firstAvailable are not scored",
+	} {
+		if slices.ContainsFunc(verdicts, func(v *Verdict) bool { return v.Scores[plugin] != 0 }) {
+			result.LeftOut[plugin] = why
+		}
 	}
 }
 
