@@ -42,20 +42,9 @@ absl::Status Wrong(const Range& range, std::string_view text, absl::string_view 
   return absl::InvalidArgumentError(absl::StrCat(Absl(range.name), " \"", Absl(text), "\": ", why));
 }
 
-// The parts between the separators, also those that are empty.
-std::vector<std::string_view> Split(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t end = text.find_first_of(separators);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::vector<std::string_view> SplitWithoutEmpty(std::string_view text,
                                                 std::string_view separators) {
-  std::vector<std::string_view> parts = Split(text, separators);
+  std::vector<std::string_view> parts = SplitAtAny(text, separators);
   std::erase(parts, "");
   return parts;
 }
@@ -91,8 +80,8 @@ absl::StatusOr<CronSchedule::Field> CronSchedule::ParseField(std::string_view te
   const Range& range = kRanges[static_cast<size_t>(which)];
   Field field;
   for (const std::string_view part : SplitWithoutEmpty(text, ",")) {
-    const std::vector<std::string_view> stepped = Split(part, "/");
-    const std::vector<std::string_view> ends = Split(stepped[0], "-");
+    const std::vector<std::string_view> stepped = SplitAtAny(part, "/");
+    const std::vector<std::string_view> ends = SplitAtAny(stepped[0], "-");
     if (stepped.size() > 2) return Wrong(range, part, "has several slashes");
     const bool is_star = ends[0] == "*" || ends[0] == "?";
     unsigned from = range.min;

@@ -33,7 +33,7 @@ class CronSchedule {
   [[nodiscard]] std::optional<int64_t> Next(int64_t after_s) const;
 
  private:
-  // Bit n: the value n is due.  kStar: the field began with a star that has no step.
+  // Bit n: the value n is due.  star: some part is a star without a step.
   struct Field {
     uint64_t bits = 0;
     bool star = false;

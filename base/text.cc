@@ -7,6 +7,16 @@
 
 namespace ebb {
 
+std::vector<std::string_view> SplitAtAny(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t end = text.find_first_of(separators);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string ShellQuoted(std::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(Absl(text), {{"'", "'\\''"}}), "'");
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -30,6 +31,9 @@ inline std::optional<int64_t> ParseInt64(std::string_view text) {
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }
+
+// The parts between characters of `separators`, also those that are empty; at least one part.
+std::vector<std::string_view> SplitAtAny(std::string_view text, std::string_view separators);
 
 // The text in single quotes, as one word of a POSIX shell.
 std::string ShellQuoted(std::string_view text);

@@ -1,6 +1,5 @@
 // A cluster whose pods use devices, in the shape of the autoscaler's own benchmark of scale-down
-// with dynamic resource allocation: nodes with eight devices each, of which the pods use two
-// fifths.
+// with dynamic resource allocation: each node has eight devices, and pods use two fifths of them.
 //
 // Each pod has one claim for one device, made from a template, with a selector of the class and one
 // of the request.  Three pods run on each node, and four on each fifth node, so that all pods find

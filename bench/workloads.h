@@ -4,7 +4,7 @@
 //               mixed, company, topology, repelling, diverse.
 //   uniform:NxP N nodes of uniform, with P pods each.
 //   KIND:P      P pods of terms, excluding, budgets or claims, on P/10 nodes.
-//   devices:N   N nodes with eight devices each, of which pods use two fifths (device_workload.h).
+//   devices:N   N nodes with eight devices each; pods use two fifths of them (device_workload.h).
 //   openb       the openb trace (snapshot/samples/openb.h), half of whose pods have ended; needs
 //               the trace's files.
 //   other       a file or folder that snapshot/formats/read_input.h can read.

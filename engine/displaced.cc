@@ -50,10 +50,6 @@ bool StaysWithItsNode(const Catalog& catalog, const PodShape& shape) {
   return shape.mirror || shape.static_pod || IsDaemonSetPod(catalog, shape);
 }
 
-bool HasEnded(const PodShape& shape) {
-  return shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
-}
-
 }  // namespace
 
 std::vector<PodId> PodsToReplace(const ClusterSnapshot& snapshot, NodeId node, int64_t now_s) {

@@ -6,7 +6,7 @@ namespace ebb {
 
 bool GoesWithItsNode(const Catalog& catalog, const PodShape& shape) {
   return IsDaemonSetPod(catalog, shape) || shape.mirror || shape.static_pod || shape.terminating ||
-         shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
+         HasEnded(shape);
 }
 
 }  // namespace ebb

@@ -102,18 +102,17 @@ size_t PodsOf(const LoadedCluster& cluster) {
   return cluster.snapshot.catalog().pods() + cluster.counts.ended + cluster.counts.expendable;
 }
 
-// Finds the scheduler's configuration among the objects; null: there is none.
+// Finds the scheduler's configuration among the objects.
 class ConfigSink final : public AnyObjectSink {
  public:
   absl::Status OnUnevaluated(const Unevaluated& object) override {
-    if (object.text.empty() || config_ != nullptr) return absl::OkStatus();
-    absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(object.text);
+    if (config_ != nullptr) return absl::OkStatus();
+    absl::StatusOr<std::shared_ptr<const SchedulerConfig>> config = SchedulerConfigIn(object);
     if (!config.ok()) return config.status();
-    if ((*config)->SaysNothing()) return absl::OkStatus();
-    (*config)->of_input = true;
     config_ = *std::move(config);
     return absl::OkStatus();
   }
+  // Null: the objects have none.
   [[nodiscard]] const std::shared_ptr<const SchedulerConfig>& config() const { return config_; }
 
  protected:

@@ -57,8 +57,7 @@ DrainVerdict LongTerminating(const DrainQuestion& q) {
 // Blocks a pod whose eviction someone has asked for: responders move it, in their own time.
 DrainVerdict Requested(const DrainQuestion& q) {
   if (q.shape.terminating || IsDaemonSetPod(q.catalog, q.shape)) return kNoOpinion;
-  const bool ended = q.shape.phase == PodPhase::kFailed || q.shape.phase == PodPhase::kSucceeded;
-  if (ended || q.catalog.FindEvictionRequest(q.pod) == kNoText) return kNoOpinion;
+  if (HasEnded(q.shape) || q.catalog.FindEvictionRequest(q.pod) == kNoText) return kNoOpinion;
   return Block(BlockingPodReason::kEvictionRequested);
 }
 
@@ -255,10 +254,6 @@ bool IsStaticPod(const Catalog& catalog, const PodShape& shape) {
   return shape.mirror || IsOwnedBy(catalog, shape, "Node", "v1");
 }
 
-bool HasEnded(const PodShape& shape) {
-  return shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
-}
-
 // A pod that tolerates the taint of a node that goes is not evicted.
 bool ToleratesDisruption(const Catalog& catalog, const PodShape& shape) {
   const auto id = [&](std::string_view text) {
@@ -324,8 +319,7 @@ bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s) {
 
 bool IsKeptByKarpenter(const PodShape& shape, int64_t now_s) {
   if (!shape.do_not_disrupt || shape.terminating) return false;
-  const bool ended = shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
-  return !ended &&
+  return !HasEnded(shape) &&
          (shape.do_not_disrupt_until == PodShape::kForEver || now_s < shape.do_not_disrupt_until);
 }
 

@@ -58,16 +58,19 @@ bool IsSound(const Question& q) {
 }
 bool IsInCluster(const Question& q) { return IsSound(q) && q.snapshot.Contains(q.node); }
 
-// Whether the profile of the pod's scheduler turns the filter off.  Spread constraints are then
-// gone from the shape, and InterPodAffinity asks the shape; the other two keep the pod's node.
-bool IsOff(const Question& q, Filter filter) {
-  return (q.constraints().filters_off >> static_cast<size_t>(filter) & 1) != 0;
-}
+// Whether a filter that is off must be skipped here.  Of the others, PodTopologySpread finds no
+// constraints in the shape, InterPodAffinity asks the shape, and two keep the pod's node.
 constexpr bool MayBeOff(Filter filter) {
   return filter < Filter::kOperatingSystem && filter != Filter::kNodeResourcesFit &&
          filter != Filter::kPodTopologySpread && filter != Filter::kInterPodAffinity &&
          filter != Filter::kDynamicResources;
 }
+// Whether the set, that of filters which the profile of the pod's scheduler turns off, skips the
+// filter.
+bool Skips(FilterSet off, Filter filter) {
+  return MayBeOff(filter) && (off >> static_cast<size_t>(filter) & 1) != 0;
+}
+bool IsOff(const Question& q, Filter filter) { return Skips(q.constraints().filters_off, filter); }
 constexpr bool AreSchedulerFilters() {
   return std::size(kSchedulerFilters) == static_cast<size_t>(Filter::kOperatingSystem);
 }
@@ -458,7 +461,7 @@ bool FitsDynamically(const Question& question, std::index_sequence<kRow...>) {
   const auto fits = [&]<size_t kOne>(std::integral_constant<size_t, kOne>) {
     if constexpr (kApplies(kFilters[kOne])) {
       if (kFilters[kOne].fits_dynamically(question)) return true;
-      return MayBeOff(kFilters[kOne].filter) && IsOff(question, kFilters[kOne].filter);
+      return IsOff(question, kFilters[kOne].filter);
     }
     return true;
   };
@@ -514,8 +517,8 @@ bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId n
   EBB_DCHECK(IsSound(question));
   return std::ranges::all_of(kFilters, [&](const Row& row) {
     // A filter that is off is not asked: its PreFilter, which it relies on, may be off too.
-    return row.fits_statically == nullptr ||
-           (MayBeOff(row.filter) && IsOff(question, row.filter)) || row.fits_statically(question);
+    return row.fits_statically == nullptr || IsOff(question, row.filter) ||
+           row.fits_statically(question);
   });
 }
 
@@ -535,8 +538,9 @@ bool TopologyFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId
 FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape) {
   for (const Row& row : kFilters) {
     if (row.pre_filter == nullptr) continue;
-    const FilterSet off = snapshot.catalog().constraints(shape.constraints).pre_filters_off;
-    if (MayBeOff(row.filter) && (off >> static_cast<size_t>(row.filter) & 1) != 0) continue;
+    if (Skips(snapshot.catalog().constraints(shape.constraints).pre_filters_off, row.filter)) {
+      continue;
+    }
     if (const PreFilterReason why = row.pre_filter(snapshot.catalog(), shape)) {
       return No(row.filter == Filter::kNotUnderstood ? FilterThatReads(*why) : row.filter, *why);
     }
@@ -555,7 +559,7 @@ FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, No
   }
   for (const Row& row : kFilters) {
     if (row.say == nullptr) continue;
-    if (MayBeOff(row.filter) && IsOff(question, row.filter)) continue;
+    if (IsOff(question, row.filter)) continue;
     row.say(question, verdict.reasons);
     if (verdict.reasons.empty()) continue;
     verdict.fits = false;
@@ -578,7 +582,7 @@ std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const Po
     if (row.filter == Filter::kOperatingSystem && !snapshot.matches_os()) continue;
     FilterVerdict& verdict = verdicts.emplace_back();
     verdict.filter = row.filter;
-    if (!MayBeOff(row.filter) || !IsOff(question, row.filter)) row.say(question, verdict.reasons);
+    if (!IsOff(question, row.filter)) row.say(question, verdict.reasons);
     verdict.fits = verdict.reasons.empty();
     if (!verdict.fits) verdict.detail = DetailOf(question, row.filter);
   }

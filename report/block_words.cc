@@ -77,8 +77,7 @@ std::string_view EarlierRule(const Catalog& catalog, const PodShape& shape,
                         : "the pod is deleted, and past its grace period";
   }
   if (IsDaemonSetPod(catalog, shape)) return "a DaemonSet's pod goes with its node";
-  const bool ended = shape.phase == PodPhase::kFailed || shape.phase == PodPhase::kSucceeded;
-  if (ended) return "the pod has ended";
+  if (HasEnded(shape)) return "the pod has ended";
   return "the rule for pods of kube-system that no budget selects comes first, and lets them move "
          "at the age of --blocking-system-pod-distruption-timeout";
 }

@@ -60,7 +60,7 @@ std::string ConsolidatableWords(const Catalog& catalog, NodeId node, int64_t now
                      claim == nullptr ? "" : Printable(claim->name));
 }
 
-// Names of which only the first few are shown.
+// Names, and their number; the text has the first few.
 struct Names {
   size_t count = 0;
   std::string text;

@@ -16,7 +16,7 @@
 #include "base/rfc3339.h"
 #include "base/text.h"
 #include "engine/displaced.h"
-#include "engine/plan/eligibility.h"
+#include "engine/plan/node_standing.h"
 #include "platform/settings_file.h"
 #include "snapshot/formats/json_text.h"
 #include "snapshot/formats/read_input.h"

@@ -22,9 +22,7 @@ std::vector<RemovableCandidate> FindRemovable(const ClusterSnapshot& snapshot,
     rules.GetPodsToMove(snapshot.PodsOn(node), pods, groups.ManagerOf(node));
     if (pods.blocked() || !pods.on_completion.empty()) continue;
     if (groups.FollowsKarpenter(node)) {
-      const DisruptionReason reason = IsEmptyNode(snapshot.catalog(), pods.move)
-                                          ? DisruptionReason::kEmpty
-                                          : DisruptionReason::kUnderutilized;
+      const DisruptionReason reason = DisruptionReasonFor(snapshot.catalog(), pods.move);
       const UnremovableReason why = WhyNotConsolidatable(snapshot.catalog(), node, reason, now_s);
       if (why != UnremovableReason::kNoReason) continue;
     }

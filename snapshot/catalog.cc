@@ -70,10 +70,7 @@ PodId Catalog::FindPod(TextId namespace_name, TextId name) const {
 
 bool Catalog::IsFreeOfBudgets(PodId id) const {
   const PodShape& shape = shape_of(id);
-  if (shape.terminating || shape.phase == PodPhase::kPending ||
-      shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed) {
-    return true;
-  }
+  if (shape.terminating || shape.phase == PodPhase::kPending || HasEnded(shape)) return true;
   return IsUnready(id) && shape.budgets.size() == 1 &&
          pdbs_[Index(shape.budgets.front())].FreesUnready();
 }

@@ -582,7 +582,7 @@ class Catalog {
   [[nodiscard]] bool IsFreeOfBudgets(PodId id) const;
   void SetUnhealthyPods(UnhealthyPods rule) { unhealthy_pods_ = rule; }
   [[nodiscard]] UnhealthyPods unhealthy_pods() const { return unhealthy_pods_; }
-  // The budgets of which the pod's eviction takes a disruption.
+  // The budgets that lose a disruption when the pod is evicted.
   [[nodiscard]] std::span<const PdbId> ChargedBudgets(PodId id) const {
     const std::span<const PdbId> budgets = shape_of(id).budgets;
     if (budgets.empty() || unhealthy_pods_ == UnhealthyPods::kKeep) [[likely]]
@@ -791,6 +791,19 @@ class Catalog {
   std::vector<CounterTable> tables_;
   std::vector<DomainRegistry> registries_;
 };
+
+// Whether the pod has ended: its phase is Succeeded or Failed.
+inline bool HasEnded(const PodShape& shape) {
+  return shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
+}
+
+// Whether something other than an autoscaler's taint is deleting the node: a deletionTimestamp, a
+// taint of Karpenter, or the deletion of its Machine or NodeClaim.
+inline bool IsLeaving(const Catalog& catalog, NodeId node) {
+  const NodeInfo& info = catalog.node(node);
+  return info.leaving != NodeLeaving::kNo ||
+         catalog.storage().dying_machines().Of(info.name, info.provider_id) != nullptr;
+}
 
 }  // namespace ebb
 

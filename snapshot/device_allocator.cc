@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "snapshot/devices.h"
 
 namespace ebb {
@@ -557,11 +558,8 @@ bool HasUnused(const Devices& devices, const DeviceState& state, NodeId node,
 // The expression of a selector, cut where it is long.
 std::string Quoted(std::string_view expression) {
   constexpr size_t kBytesMax = 200;
-  if (expression.size() <= kBytesMax) return std::string(expression);
-  size_t end = kBytesMax;
-  const auto is_inside = [&] { return (static_cast<uint8_t>(expression[end]) & 0xc0U) == 0x80U; };
-  while (end > 0 && is_inside()) --end;  // No character of UTF-8 is cut in two.
-  return absl::StrCat(Absl(expression.substr(0, end)), "...");
+  const std::string_view shown = CutUtf8(expression, kBytesMax);
+  return absl::StrCat(Absl(shown), shown.size() < expression.size() ? "..." : "");
 }
 
 // Why the devices that the node reaches do not serve the claims: up to a few of them.

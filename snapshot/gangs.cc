@@ -10,16 +10,11 @@
 namespace ebb {
 namespace {
 
-bool Runs(const PodShape& shape) {
-  return !shape.terminating && shape.phase != PodPhase::kSucceeded &&
-         shape.phase != PodPhase::kFailed;
-}
+bool Runs(const PodShape& shape) { return !shape.terminating && !HasEnded(shape); }
 
 // Whether the node is being deleted.  A taint of Cluster Autoscaler counts whatever its age.
 bool IsGoing(const Catalog& catalog, NodeId node) {
-  const NodeInfo& info = catalog.node(node);
-  return info.leaving != NodeLeaving::kNo || info.to_be_deleted.has_value() ||
-         catalog.storage().dying_machines().Of(info.name, info.provider_id) != nullptr;
+  return catalog.node(node).to_be_deleted.has_value() || IsLeaving(catalog, node);
 }
 
 // Whether the pod keeps its node by default, whatever its gangs say.

@@ -1,5 +1,5 @@
 // KarpenterObjects: what the NodePools and NodeClaims of Karpenter say about the removal of nodes.
-// The texts of a NodePool are kept as they are written: the planner (engine/plan/node_pools.h) and
+// The texts of a NodePool are kept as they are written: the planner (engine/plan/karpenter.h) and
 // the verifier read them with code of their own.
 //
 // A NodeClaim belongs to the node that its status names; if it names none, to the node with its

@@ -854,8 +854,6 @@ void PodShapes::ApplyProfile(Catalog& catalog, PodShapeId id, bool all_known) {
                     shape);
   }
   // VolumeZone and NodeVolumeLimits rely on the claims that VolumeBinding has checked.
-  constexpr FilterSet kVolumeBindingFilter = 1 << 8;
-  static_assert(kSchedulerFilters[8] == "VolumeBinding");
   if ((profile.pre_filters_off & kVolumeBindingFilter) != 0 && shape.volumes != 0) {
     RefuseByProfile(
         absl::StrCat(profile.place, ".plugins: VolumeBinding is off, and the pod has volumes"),

@@ -39,6 +39,7 @@ inline constexpr std::string_view kSchedulerFilters[] = {
 using FilterSet = uint16_t;
 inline constexpr FilterSet kNodeAffinityFilter = 1 << 3;
 inline constexpr FilterSet kNodeResourcesFitFilter = 1 << 5;
+inline constexpr FilterSet kVolumeBindingFilter = 1 << 8;
 inline constexpr FilterSet kPodTopologySpreadFilter = 1 << 10;
 inline constexpr FilterSet kInterPodAffinityFilter = 1 << 11;
 inline constexpr FilterSet kDynamicResourcesFilter = 1 << 12;

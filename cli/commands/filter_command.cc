@@ -46,10 +46,9 @@ class FilterSink final : public BuilderSink {
  public:
   explicit FilterSink(SnapshotBuilder& builder) : BuilderSink(builder), builder_(builder) {}
   absl::Status OnUnevaluated(const Unevaluated& object) override {
-    if (object.text.empty()) return absl::OkStatus();
-    absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(object.text);
+    absl::StatusOr<std::shared_ptr<const SchedulerConfig>> config = SchedulerConfigIn(object);
     if (!config.ok()) return config.status();
-    builder_.SetScheduler(*std::move(config));
+    if (*config != nullptr) builder_.SetScheduler(*std::move(config));
     return absl::OkStatus();
   }
   absl::Status OnPod(const objects::Pod& pod) override {

@@ -554,9 +554,7 @@ class PassRun {
   [[nodiscard]] UnremovableReason WhyNodePoolKeeps(NodeId node) const {
     using enum UnremovableReason;
     if (!groups_.FollowsKarpenter(node)) return kNoReason;
-    const DisruptionReason reason = IsEmptyNode(catalog_, pods_.move)
-                                        ? DisruptionReason::kEmpty
-                                        : DisruptionReason::kUnderutilized;
+    const DisruptionReason reason = DisruptionReasonFor(catalog_, pods_.move);
     const UnremovableReason why = WhyNotConsolidatable(catalog_, node, reason, input_.now_s);
     if (why != kNoReason || node_pools_.Allows(node, reason)) return why;
     return reason == DisruptionReason::kEmpty ? kEmptyBudgetReached : kUnderutilizedBudgetReached;

@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "engine/plan/node_groups.h"
-#include "engine/plan/node_standing.h"
 #include "engine/plan/pass_input.h"
 #include "engine/plan/plan.h"
 

@@ -114,11 +114,12 @@ UnremovableReason WhyNotDisruptable(const Catalog& catalog, NodeId node) {
   return kNoReason;
 }
 
-bool IsEmptyNode(const Catalog& catalog, std::span<const PodId> pods) {
+DisruptionReason DisruptionReasonFor(const Catalog& catalog, std::span<const PodId> pods) {
   // An eviction costs 1 + priority / 2^25, and a cost below zero counts as zero.
   constexpr int32_t kCostsNothing = -(1 << 25);
-  return std::ranges::all_of(
+  const bool is_empty = std::ranges::all_of(
       pods, [&](PodId pod) { return catalog.shape_of(pod).priority <= kCostsNothing; });
+  return is_empty ? DisruptionReason::kEmpty : DisruptionReason::kUnderutilized;
 }
 
 UnremovableReason WhyNotConsolidatable(const Catalog& catalog, NodeId node, DisruptionReason reason,

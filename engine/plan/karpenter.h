@@ -54,9 +54,9 @@ std::optional<int64_t> ConsolidateAfterOf(const KarpenterObjects::Pool& pool);
 // Nodes that are leaving or starting are left to the caller (node_standing.h).
 UnremovableReason WhyNotDisruptable(const Catalog& catalog, NodeId node);
 
-// Whether Karpenter has to move any of the pods: `pods` are those that the drain rules move.
-// Karpenter does not count pods of a very low priority.
-bool IsEmptyNode(const Catalog& catalog, std::span<const PodId> pods);
+// Why Karpenter would disrupt a node from which the drain rules move `pods`.  It does not count
+// pods of a very low priority.
+DisruptionReason DisruptionReasonFor(const Catalog& catalog, std::span<const PodId> pods);
 
 // Whether the NodePool's policy keeps the node.  kNoReason: the policy lets it go.
 UnremovableReason WhyNotConsolidatable(const Catalog& catalog, NodeId node, DisruptionReason reason,

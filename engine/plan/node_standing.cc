@@ -17,10 +17,6 @@ std::string Tainted(std::string_view key) { return absl::StrCat("tainted ", Absl
 
 }  // namespace
 
-bool IsLeaving(const Catalog& catalog, NodeId node) {
-  return catalog.node(node).leaving != NodeLeaving::kNo || DyingMachineOf(catalog, node) != nullptr;
-}
-
 std::string WhyLeaving(const Catalog& catalog, NodeId node) {
   switch (catalog.node(node).leaving) {
     case NodeLeaving::kDeletionTimestamp:

@@ -36,12 +36,9 @@ inline bool IsBeingDeleted(const NodeInfo& node, int64_t now_s) {
   return node.to_be_deleted && now_s - *node.to_be_deleted < kDeletionTimeoutS;
 }
 
-// Whether something other than an autoscaler's taint is deleting the node: a deletionTimestamp, a
-// taint of Karpenter, or the deletion of its Machine or NodeClaim.
-bool IsLeaving(const Catalog& catalog, NodeId node);
-// Why the node counts as leaving, as the end of a sentence about the node: "under deletion: it has
-// a metadata.deletionTimestamp", "tainted karpenter.sh/disrupted", "on Machine ns/m, which is being
-// deleted".  Empty: it is not leaving.
+// Why the node counts as leaving (IsLeaving, catalog.h), as the end of a sentence about the node:
+// "under deletion: it has a metadata.deletionTimestamp", "tainted karpenter.sh/disrupted", "on
+// Machine ns/m, which is being deleted".  Empty: it is not leaving.
 std::string WhyLeaving(const Catalog& catalog, NodeId node);
 
 // Whether the autoscaler counts the node as ready.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/plan/eligibility.h"
+#include "engine/plan/node_standing.h"
 
 namespace ebb {
 

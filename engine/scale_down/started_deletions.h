@@ -12,7 +12,7 @@
 //   - its success is reported, and the node is still there after the timeout;
 //   - it was never seen to run, and no round has named the node for the timeout.
 //
-// Units:   seconds since the Unix epoch.  The timeout is kDeletionTimeoutS (eligibility.h).
+// Units:   seconds since the Unix epoch.  The timeout is kDeletionTimeoutS (node_standing.h).
 // Cost:    O(deletions that have not ended) a round.
 // Threads: not thread-safe.
 

@@ -150,8 +150,7 @@ const std::vector<PdbId>& PlanRules::BudgetsOf(PodId pod) {
 bool PlanRules::IsFree(PodId pod, const std::vector<PdbId>& all) const {
   if (catalog_->unhealthy_pods() != UnhealthyPods::kEvict) return false;
   const PodShape& shape = catalog_->shape_of(pod);
-  if (shape.terminating || shape.phase == PodPhase::kPending) return true;
-  if (shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed) return true;
+  if (shape.terminating || shape.phase == PodPhase::kPending || HasEnded(shape)) return true;
   if (!catalog_->IsUnready(pod) || all.size() != 1) return false;
   const Pdb& pdb = catalog_->pdbs()[Index(all.front())];
   if (pdb.always_allows_unready) return true;
@@ -265,8 +264,8 @@ double PlanRules::UsedOf(ResourceId resource, NodeId node, std::span<const PodId
 std::optional<double> PlanRules::UsedOfDevices(NodeId node, std::span<const PodId> pods,
                                                const DeviceState* devices) const {
   absl::flat_hash_set<DeviceId> held;
+  if (devices == nullptr) pods = {};
   for (const PodId pod : pods) {
-    if (devices == nullptr) break;
     const PodShape& shape = catalog_->shape_of(pod);
     for (const PodResourceClaimInfo& claim : shape.resource_claims) {
       const auto id = catalog_->devices().FindClaim(shape.namespace_name, claim.claim_name);
@@ -291,7 +290,7 @@ absl::Status PlanRules::CheckEligible(NodeId node, std::span<const PodId> pods,
   if (IsUnfinished(node)) return RefusePlan(Name(node), " is still being set up");
   const NodeGroup* group = groups_->Find(node);
   if (group == nullptr) return RefusePlan(Name(node), " belongs to no group");
-  if (group->managed_by == PoolManager::kKarpenterRules) {
+  if (group->FollowsKarpenter()) {
     const std::string why = node_pools_.WhyNotDisrupted(node);
     return why.empty() ? absl::OkStatus() : RefusePlan(Name(node), " ", why);
   }
@@ -393,8 +392,8 @@ DrainVerdict PlanRules::DrainVerdictOf(PodId pod, OfShape& of) const {
 }
 
 bool PlanRules::IsProtected(const PodShape& shape) const {
-  return shape.do_not_disrupt && !shape.terminating && shape.phase != PodPhase::kSucceeded &&
-         shape.phase != PodPhase::kFailed && !(shape.do_not_disrupt_until <= input_->now_s);
+  return shape.do_not_disrupt && !shape.terminating && !HasEnded(shape) &&
+         !(shape.do_not_disrupt_until <= input_->now_s);
 }
 
 absl::StatusOr<PlanRules::Duty> PlanRules::DutyOf(
@@ -436,8 +435,7 @@ absl::StatusOr<PlanRules::Duty> PlanRules::DutyByKarpenter(
     of_statefulset |= kind == "StatefulSet" && version == "apps/v1";
     of_node |= kind == "Node" && version == "v1";
   }
-  const bool ended = shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
-  if (ended || of_node) return Duty::kStays;
+  if (HasEnded(shape) || of_node) return Duty::kStays;
   if (shape.terminating) return of_statefulset ? Duty::kMoves : Duty::kStays;
   const Duty duty = of_daemonset ? Duty::kDaemonSet : Duty::kMoves;
   bool is_evicted = true;
@@ -478,9 +476,7 @@ absl::Status PlanRules::SetDuties(NodeId node, std::span<const PodId> pods,
 }
 
 absl::Status PlanRules::CheckNodePool(const RemovableNode& removal) {
-  if (groups_->Find(removal.node)->managed_by != PoolManager::kKarpenterRules) {
-    return absl::OkStatus();
-  }
+  if (!groups_->FollowsKarpenter(removal.node)) return absl::OkStatus();
   // Karpenter counts 1 + priority / 2^25 for a pod, and nothing below zero.
   const bool is_empty = std::ranges::all_of(removal.moves, [&](const Move& move) {
     return 1 + static_cast<double>(PriorityOf(move.pod)) / (1 << 25) <= 0;

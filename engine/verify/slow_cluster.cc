@@ -16,6 +16,7 @@ namespace {
 
 // Whether the scheduler of the pod runs this filter.
 bool Runs(const Constraints& constraints, std::string_view filter) {
+  if (constraints.filters_off == 0) return true;
   const auto* const at = std::ranges::find(kSchedulerFilters, filter);
   return (constraints.filters_off >> (at - std::begin(kSchedulerFilters)) & 1) == 0;
 }
@@ -56,11 +57,14 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
     for (const PodId pod : pods) node_of_[Index(pod)] = node;
   }
   bool any_storage = false;
+  bool any_claims = false;
   for (uint32_t s = 0; s < catalog_->pod_shapes(); ++s) {
     needs_[s] = NeedsOf(catalog_->shape(PodShapeId{s}));
     any_storage |= needs_[s].storage;
+    any_claims |= !catalog_->shape(PodShapeId{s}).resource_claims.empty();
   }
   if (any_storage) storage_ = snapshot;
+  if (!any_claims) return;
   for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
     if (std::ranges::any_of(pods_on_[n], [&](PodId pod) { return UsesUnknownDevices(pod); })) {
       unknown_devices_.push_back(NodeId{n});
@@ -70,10 +74,8 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
 
 bool SlowCluster::UsesUnknownDevices(PodId pod) const {
   const PodShape& shape = catalog_->shape_of(pod);
-  const Devices& devices = catalog_->devices();
   return std::ranges::any_of(shape.resource_claims, [&](const PodResourceClaimInfo& claim) {
-    const auto id = devices.FindClaim(shape.namespace_name, claim.claim_name);
-    return !id || !devices.claim(*id).allocated;
+    return !catalog_->devices().IsAllocated(shape.namespace_name, claim.claim_name);
   });
 }
 

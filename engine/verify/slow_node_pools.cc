@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/duration.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {
@@ -23,18 +24,8 @@ std::optional<int64_t> NumberIn(std::string_view text) {
   return number;
 }
 
-std::vector<std::string_view> PiecesOf(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t end = text.find_first_of(separators);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::vector<std::string_view> WordsOf(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> words = PiecesOf(text, separators);
+  std::vector<std::string_view> words = SplitAtAny(text, separators);
   std::erase(words, "");
   return words;
 }
@@ -68,8 +59,8 @@ struct CronMatch {
 CronMatch MatchField(std::string_view text, const CronRange& range, int64_t value) {
   CronMatch match;
   for (const std::string_view part : WordsOf(text, ",")) {
-    const std::vector<std::string_view> halves = PiecesOf(part, "/");
-    const std::vector<std::string_view> ends = PiecesOf(halves[0], "-");
+    const std::vector<std::string_view> halves = SplitAtAny(part, "/");
+    const std::vector<std::string_view> ends = SplitAtAny(halves[0], "-");
     const bool any = ends[0] == "*" || ends[0] == "?";
     const std::optional<int64_t> from = any ? range.min : CronValue(ends[0], range);
     std::optional<int64_t> to = any ? range.max : from;
@@ -99,16 +90,15 @@ std::optional<Due> DueAt(const std::vector<std::string_view>& fields, int64_t at
   const std::chrono::sys_days day = floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(time - day);
+  static const CronRange kMonths = {
+      1, 12, {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}};
+  static const CronRange kWeekdays = {0, 6, {"sun", "mon", "tue", "wed", "thu", "fri", "sat"}};
   const CronMatch minute = MatchField(fields[0], {0, 59, {}}, clock.minutes().count());
   const CronMatch hour = MatchField(fields[1], {0, 23, {}}, clock.hours().count());
   const CronMatch in_month = MatchField(fields[2], {1, 31, {}}, static_cast<unsigned>(date.day()));
-  const CronMatch month = MatchField(
-      fields[3],
-      {1, 12, {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}},
-      static_cast<unsigned>(date.month()));
+  const CronMatch month = MatchField(fields[3], kMonths, static_cast<unsigned>(date.month()));
   const CronMatch in_week =
-      MatchField(fields[4], {0, 6, {"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
-                 std::chrono::weekday(day).c_encoding());
+      MatchField(fields[4], kWeekdays, std::chrono::weekday(day).c_encoding());
   for (const CronMatch& match : {minute, hour, in_month, month, in_week}) {
     if (!match.understood) return std::nullopt;
   }
@@ -232,6 +222,13 @@ bool SlowNodePools::IsClosed(NodeId node) const {
 }
 
 int64_t SlowNodePools::Allowed(const KarpenterObjects::Pool& pool, std::string_view reason) const {
+  const auto [it, is_new] = allowed_.try_emplace({pool.name, std::string(reason)}, 0);
+  if (is_new) it->second = CountAllowed(pool, reason);
+  return it->second;
+}
+
+int64_t SlowNodePools::CountAllowed(const KarpenterObjects::Pool& pool,
+                                    std::string_view reason) const {
   const auto nodes = nodes_.find(pool.name);
   const int64_t all = nodes == nodes_.end() ? 0 : nodes->second;
   int64_t least = kMany;

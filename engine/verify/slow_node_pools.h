@@ -3,7 +3,8 @@
 // itself, and looks for a due time of a cron expression minute by minute.
 //
 // Units:   seconds since the Unix epoch.
-// Cost:    the constructor O(nodes + minutes of the budgets' durations); else O(labels of a node).
+// Cost:    the constructor O(nodes); the first WhyKept for a NodePool O(days of its budgets'
+//          durations, and the minutes of one of them); else O(labels of a node).
 // Threads: not thread-safe.
 // Source:  karpenter 1.14.3, as karpenter.h.
 
@@ -15,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/plan/node_groups.h"
 #include "snapshot/catalog.h"
@@ -43,12 +45,16 @@ class SlowNodePools {
   [[nodiscard]] bool IsSetUp(NodeId node) const;
   // How many nodes of the NodePool may go in all for the reason, at most.
   [[nodiscard]] int64_t Allowed(const KarpenterObjects::Pool& pool, std::string_view reason) const;
+  [[nodiscard]] int64_t CountAllowed(const KarpenterObjects::Pool& pool,
+                                     std::string_view reason) const;
 
   const Catalog* catalog_;
   int64_t now_s_;
   std::map<std::string, int64_t, std::less<>> nodes_;    // By NodePool.
   std::map<std::string, int64_t, std::less<>> going_;    // By NodePool: not ready, being deleted.
   std::map<std::string, int64_t, std::less<>> removed_;  // By NodePool: by the plan.
+  // By NodePool and reason, filled on first use: budgets do not change during a plan.
+  mutable std::map<std::pair<std::string, std::string>, int64_t> allowed_;
 };
 
 }  // namespace ebb

@@ -11,7 +11,6 @@
 #include "base/figures.h"
 #include "base/text.h"
 #include "engine/plan/check_input.h"
-#include "engine/plan/eligibility.h"
 #include "engine/plan/node_standing.h"
 #include "engine/verify/plan_rules.h"
 #include "engine/verify/slow_cluster.h"
@@ -112,8 +111,7 @@ class Replay {
   // --- Gangs and headroom ----------------------------------------------------------
 
   static bool RunsInGang(const PodShape& shape) {
-    return !shape.gangs.empty() && !shape.terminating && shape.phase != PodPhase::kSucceeded &&
-           shape.phase != PodPhase::kFailed;
+    return !shape.gangs.empty() && !shape.terminating && !HasEnded(shape);
   }
 
   // Counts the gangs' pods itself: no more move than a gang may lose, whatever the plan's order.

@@ -319,7 +319,7 @@ func (g *generator) makeMachine(i int) *machine {
 		milli: allocatable.Cpu().MilliValue(), mebi: allocatable.Memory().Value() >> 20, pods: allocatable.Pods().Value()}
 }
 
-// unmanage makes it a node of a node group, of which Karpenter knows only the room.
+// unmanage makes it a node of a node group: Karpenter knows only its room.
 func (g *generator) unmanage(m *machine) {
 	m.claim, m.pool = nil, nil
 	for _, key := range []string{karpv1.NodePoolLabelKey, karpv1.NodeRegisteredLabelKey, karpv1.NodeInitializedLabelKey,

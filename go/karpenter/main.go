@@ -21,7 +21,7 @@ func run() error {
 	count := flag.Int("cases", 300, "number of cases")
 	perFile := flag.Int("per-file", 50, "cases in one file")
 	folder := flag.String("o", "", "folder that gets the files SEED-NUMBER.json")
-	again := flag.Bool("answer", false, "instead of making cases, write Karpenter's answers anew into the files of the arguments")
+	again := flag.Bool("answer", false, "instead of making cases, ask Karpenter again about those in the files of the arguments, and write its answers there")
 	flag.Parse()
 	if *again {
 		return answerAgain(flag.Args())

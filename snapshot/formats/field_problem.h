@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "snapshot/objects/objects.h"
 #include "snapshot/objects/quantity.h"
 
@@ -106,10 +107,7 @@ class FieldProblem {
   static Text Shortened(Text text, bool& cut) {
     constexpr size_t kShown = 60;
     cut = text.size() > kShown;
-    if (!cut) return text;
-    size_t end = kShown;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    return text.substr(0, end);
+    return CutUtf8(text, kShown);
   }
 
   std::string problem_;

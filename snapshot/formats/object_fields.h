@@ -359,6 +359,20 @@ class ObjectFields {
   bool ReadVerticalPodAutoscaler();
   bool ReadService();
   bool DisruptionMode(Value& value, Text& mode);
+  // Calls use(type, status) for each of status.conditions.
+  template <typename Use>
+  bool Conditions(Value& value, Use use) {
+    return fields_.Elements(value, [&](Value& each) {
+      Text type;
+      Text status;
+      const bool read = fields_.Members(each, [&](Key key, Value& text) {
+        if (key == "type") return fields_.String(text, type);
+        return key != "status" || fields_.String(text, status);
+      });
+      use(type, status);
+      return read;
+    });
+  }
   bool ContainerPolicy(Value& value, objects::VerticalPodAutoscaler::Policy& policy);
   bool Recommendations(Value& value, objects::VerticalPodAutoscaler& vpa);
   // --- Dynamic resource allocation
@@ -2269,14 +2283,6 @@ bool ObjectFields<Fields>::ReadNodeClaim() {
   });
 }
 
-// Members of the specs of PodGroups that do not restrict which pods may leave or where they may
-// run. minResources counts when the gang is admitted.
-inline constexpr Text kHarmlessInPodGroup[] = {
-    "workloadRef", "podGroupTemplateRef",    "priorityClassName",
-    "priority",    "preemptionPolicy",       "minResources",
-    "queue",       "scheduleTimeoutSeconds",
-};
-
 template <typename Fields>
 bool ObjectFields<Fields>::ReadNodePool() {
   auto& pool = Renewed<objects::NodePool>();
@@ -2314,6 +2320,14 @@ bool ObjectFields<Fields>::DisruptionBudget(Value& value, objects::NodePool::Bud
     return Strings(member, budget.reasons);
   });
 }
+
+// Members of the specs of PodGroups that do not restrict which pods may leave or where they may
+// run.  minResources counts when the gang is admitted.
+inline constexpr Text kHarmlessInPodGroup[] = {
+    "workloadRef", "podGroupTemplateRef",    "priorityClassName",
+    "priority",    "preemptionPolicy",       "minResources",
+    "queue",       "scheduleTimeoutSeconds",
+};
 
 template <typename Fields>
 bool ObjectFields<Fields>::ReadPodGroup(Text group) {
@@ -2408,15 +2422,8 @@ bool ObjectFields<Fields>::ReadEvictionRequest() {
     if (key != "status") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
       if (part != "conditions") return true;
-      return fields_.Elements(member, [&](Value& each) {
-        Text type;
-        Text status;
-        const bool ok = fields_.Members(each, [&](Key field, Value& text) {
-          if (field == "type") return fields_.String(text, type);
-          return field != "status" || fields_.String(text, status);
-        });
+      return Conditions(member, [&](Text type, Text status) {
         is_over = is_over || (status == "True" && (type == "TargetEvicted" || type == "Failed"));
-        return ok;
       });
     });
   });
@@ -2460,19 +2467,12 @@ bool ObjectFields<Fields>::ReadCapacityBuffer() {
         });
       }
       if (part != "conditions") return true;
-      return fields_.Elements(member, [&](Value& each) {
-        Text type;
-        Text status;
-        const bool ok = fields_.Members(each, [&](Key field, Value& text) {
-          if (field == "type") return fields_.String(text, type);
-          return field != "status" || fields_.String(text, status);
-        });
+      return Conditions(member, [&](Text type, Text status) {
         if (type == "Provisioning") provisioned = status == "True";
         if (type == "ReadyForProvisioning") {
           buffer.ready = status == "True";
           is_not_ready = status == "False";
         }
-        return ok;
       });
     });
   });

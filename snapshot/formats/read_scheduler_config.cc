@@ -44,7 +44,6 @@ bool IsIn(std::span<const std::string_view> list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
 }
 bool IsFilter(std::string_view name) { return IsIn(kSchedulerFilters, name); }
-bool IsKnown(std::string_view name) { return IsFilter(name) || IsIn(kOtherPlugins, name); }
 
 // Where a value stands, and the text to which problems with it are added.
 class Place {
@@ -118,6 +117,23 @@ int64_t NumberOf(const Json& object, std::string_view key, int64_t absent, int64
 
 constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
 
+// Notes a plugin that ebb does not know.
+bool CheckPlugin(const std::string& name, const Place& place) {
+  if (IsFilter(name) || IsIn(kOtherPlugins, name)) return true;
+  place.At("name").Note(
+      absl::StrCat(name.empty() ? "the plugin" : name, " is not a plugin that ebb knows"));
+  return false;
+}
+
+// Calls take(text) for each text of a list.
+template <typename Take>
+void ForEachText(const Json* list, const Place& place, Take take) {
+  ForEach(list, place, [&](const Json& each, const Place& at) {
+    if (!each.is_string()) return at.Note("must be a text");
+    take(each.get<std::string>());
+  });
+}
+
 // The plugins that a profile turns on and off at one extension point.
 struct Point {
   std::vector<std::pair<std::string, int64_t>> enabled;  // Names and weights.
@@ -141,10 +157,7 @@ Point ReadPoint(const Json* value, const Place& place) {
     if (!IsObjectOf(each, {"name", "weight"}, at)) return;
     std::string name = TextOf(each, "name", at);
     const int64_t weight = NumberOf(each, "weight", 0, 0, kInt32Max, at);
-    if (!IsKnown(name)) {
-      at.At("name").Note(
-          absl::StrCat(name.empty() ? "the plugin" : name, " is not a plugin that ebb knows"));
-    }
+    CheckPlugin(name, at);
     point.enabled.emplace_back(std::move(name), weight);
   });
   ForEach(Find(*value, "disabled"), place.At("disabled"), [&](const Json& each, const Place& at) {
@@ -233,10 +246,7 @@ class Arguments {
   void Read(const Json& entry, const Place& place) {
     if (!IsObjectOf(entry, {"name", "args"}, place)) return;
     const std::string name = TextOf(entry, "name", place);
-    if (!IsKnown(name)) {
-      return place.At("name").Note(
-          absl::StrCat(name.empty() ? "the plugin" : name, " is not a plugin that ebb knows"));
-    }
+    if (!CheckPlugin(name, place)) return;
     const Json* const args = Find(entry, "args");
     if (args == nullptr) return;
     const Place at = place.At("args");
@@ -355,10 +365,8 @@ class Arguments {
         objects::Requirement& requirement = to.emplace_back();
         requirement.key = Keep(TextOf(each, "key", at));
         requirement.op = Keep(TextOf(each, "operator", at));
-        ForEach(Find(each, "values"), at.At("values"), [&](const Json& value, const Place& where) {
-          if (!value.is_string()) return where.Note("must be a text");
-          requirement.values.push_back(Keep(value.get<std::string>()));
-        });
+        ForEachText(Find(each, "values"), at.At("values"),
+                    [&](std::string text) { requirement.values.push_back(Keep(std::move(text))); });
       });
     };
     read("matchExpressions", term.match_expressions);
@@ -374,10 +382,8 @@ class Arguments {
       return;
     }
     const auto names = [&](std::string_view key, std::vector<std::string>& to) {
-      ForEach(Find(args, key), place.At(key), [&](const Json& each, const Place& at) {
-        if (!each.is_string()) return at.Note("must be a text");
-        to.push_back(each.get<std::string>());
-      });
+      ForEachText(Find(args, key), place.At(key),
+                  [&](std::string text) { to.push_back(std::move(text)); });
     };
     names("ignoredResources", profile_.ignored_resources);
     names("ignoredResourceGroups", profile_.ignored_groups);
@@ -558,6 +564,16 @@ absl::StatusOr<std::shared_ptr<SchedulerConfig>> ParseSchedulerConfig(std::strin
   if (!read.ok()) return read;
   if (documents == 0) return absl::InvalidArgumentError("is empty");
   return config;
+}
+
+absl::StatusOr<std::shared_ptr<const SchedulerConfig>> SchedulerConfigIn(
+    const ObjectSink::Unevaluated& object) {
+  if (object.text.empty()) return nullptr;
+  absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(object.text);
+  if (!config.ok()) return config.status();
+  if ((*config)->SaysNothing()) return nullptr;
+  (*config)->of_input = true;
+  return *std::move(config);
 }
 
 }  // namespace ebb

@@ -18,11 +18,17 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "snapshot/objects/object_sink.h"
 #include "snapshot/scheduler_config.h"
 
 namespace ebb {
 
 absl::StatusOr<std::shared_ptr<SchedulerConfig>> ParseSchedulerConfig(std::string_view text);
+
+// The configuration that an object of the input is.  Null: it is none, or says nothing, as one of
+// which only the name is known.  Errors: as ParseSchedulerConfig.
+absl::StatusOr<std::shared_ptr<const SchedulerConfig>> SchedulerConfigIn(
+    const ObjectSink::Unevaluated& object);
 
 }  // namespace ebb
 

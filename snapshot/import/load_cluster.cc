@@ -243,12 +243,9 @@ absl::Status LoadOptions::ReadScheduler(std::string_view text) {
 
 // A KubeSchedulerConfiguration is the scheduler's file.
 absl::Status ClusterLoader::OnUnevaluated(const Unevaluated& object) {
-  if (object.text.empty() || options_.scheduler != nullptr) return absl::OkStatus();
-  absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(object.text);
+  if (options_.scheduler != nullptr) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<const SchedulerConfig>> config = SchedulerConfigIn(object);
   if (!config.ok()) return config.status();
-  // Writers of other forms keep only the object's name.
-  if ((*config)->SaysNothing()) return absl::OkStatus();
-  (*config)->of_input = true;
   options_.scheduler = *std::move(config);
   return absl::OkStatus();
 }

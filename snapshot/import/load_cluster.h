@@ -69,11 +69,11 @@ struct LoadOptions {
   // The configuration of the scheduler, SnapshotBuilder::SetScheduler.  Null: the one in the input,
   // or else the default one.
   std::shared_ptr<const SchedulerConfig> scheduler = nullptr;
+  UnhealthyPods unhealthy_pods = UnhealthyPods::kKeep;
 
-  // Sets `scheduler` from a KubeSchedulerConfiguration; an empty text is none.
+  // Sets `scheduler` from a KubeSchedulerConfiguration; from an empty text to null.
   // Errors: as ParseSchedulerConfig (formats/read_scheduler_config.h).
   absl::Status ReadScheduler(std::string_view text);
-  UnhealthyPods unhealthy_pods = UnhealthyPods::kKeep;
 };
 
 // A number of pods, and "namespace/name" of the first one.

@@ -289,20 +289,24 @@ bool LiveSnapshot::SpreadDependsOn(const objects::Service& service) const {
 }
 
 void LiveSnapshot::PutInPlace(const objects::Controller& controller) {
-  const ControllerStatus* const held =
-      catalog_->FindController(controller.kind, symbols_->Intern(controller.meta.namespace_name),
-                               symbols_->Intern(controller.meta.name));
-  if ((held == nullptr || held->selector != SnapshotBuilder::SelectorOf(controller, *symbols_)) &&
-      SpreadDependsOn(controller)) {
-    return BecomeStale(RebuildCause::kStorage);
-  }
+  const auto find = [&] {
+    return catalog_->FindController(controller.kind,
+                                    symbols_->Intern(controller.meta.namespace_name),
+                                    symbols_->Intern(controller.meta.name));
+  };
   const auto owner = [&] {
-    const ControllerStatus* const status =
-        catalog_->FindController(controller.kind, symbols_->Intern(controller.meta.namespace_name),
-                                 symbols_->Intern(controller.meta.name));
+    const ControllerStatus* const status = find();
     return status == nullptr ? std::pair(kNoText, kNoText)
                              : std::pair(status->owner_kind, status->owner_name);
   };
+  const auto has_other_selector = [&] {
+    const ControllerStatus* const status = find();
+    return status == nullptr ||
+           status->selector != SnapshotBuilder::SelectorOf(controller, *symbols_);
+  };
+  if (catalog_->scheduler() != nullptr && has_other_selector() && SpreadDependsOn(controller)) {
+    return BecomeStale(RebuildCause::kStorage);
+  }
   const auto before = owner();
   const absl::Status added = builder_->AddController(controller);
   EBB_CHECK(added.ok());

@@ -34,16 +34,6 @@ constexpr int64_t kGpusMax = 100'000;
 // ---------------------------------------------------------------------------
 // CSV
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
-
 // A CSV file without quotes, as in the trace.  The first line has the names of the columns.
 class Table {
  public:
@@ -106,11 +96,11 @@ class Table {
 
   absl::Status ReadLines() {
     size_t number = 0;
-    for (std::string_view line : Split(*text_, '\n')) {
+    for (std::string_view line : SplitAtAny(*text_, "\n")) {
       ++number;
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       if (line.empty()) continue;
-      std::vector<std::string_view> fields = Split(line, ',');
+      std::vector<std::string_view> fields = SplitAtAny(line, ",");
       if (columns_.empty()) {
         columns_ = std::move(fields);
         continue;
@@ -226,7 +216,7 @@ absl::StatusOr<std::vector<TracePod>> Pods(const Table& table) {
     pod.cpu_milli = rows.Number(row, cpu, 0, kCpuMilliMax);
     pod.memory_mib = rows.Number(row, memory, 0, kMemoryMibMax);
     pod.gpus = rows.Number(row, gpu, 0, kGpusMax);
-    for (const std::string_view allowed : Split(table.Text(row, models), '|')) {
+    for (const std::string_view allowed : SplitAtAny(table.Text(row, models), "|")) {
       if (!allowed.empty()) pod.models.push_back(allowed);
     }
   });

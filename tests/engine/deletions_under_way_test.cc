@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/make_plan.h"
-#include "engine/plan/eligibility.h"
+#include "engine/plan/node_standing.h"
 #include "engine/scale_down/round.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/eligibility.h"
+#include "engine/plan/node_standing.h"
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
