@@ -22,6 +22,7 @@ constexpr double kMillionths = 1e6;  // Worth is counted in millionths.
 std::vector<int64_t> WorthOf(const LoadedCluster& cluster, const PlanTask& task,
                              const SearchQuery& query) {
   if (!query.for_cost) return {};
+  EBB_CHECK(task.prices != nullptr);  // REQUIRED by SearchPlan.
   return WorthOfNodes(cluster.snapshot, task.groups, task.request, task.prices->hourly,
                       query.move_cost);
 }
@@ -138,7 +139,6 @@ absl::StatusOr<FoundPlan> SearchWhole(LoadedCluster& cluster, const PlanTask& ta
 absl::StatusOr<FoundPlan> SearchPlan(LoadedCluster& cluster, const PlanTask& task,
                                      const SearchQuery& query, const PlanHooks& hooks,
                                      const Parallelism& parallelism) {
-  EBB_DCHECK(!query.for_cost || task.prices != nullptr);
   if (query.max_evictions) {
     return SearchWithin(*query.max_evictions, cluster, task, query, hooks, parallelism);
   }
