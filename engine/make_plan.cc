@@ -7,6 +7,7 @@
 #include "engine/deletions_under_way.h"
 #include "engine/plan/atomic_groups.h"
 #include "engine/plan/check_input.h"
+#include "engine/plan/gang_parts.h"
 #include "engine/plan/group_quotas.h"
 #include "engine/plan/node_standing.h"
 #include "engine/verify/verify.h"
@@ -22,6 +23,7 @@
 //     surplus        a group would go below its minimum: its candidates from that removal on
 //     on completion  a removed node has a pod that must run to completion: that node
 //     atomic groups  an atomic group would be removed in part: all its candidates
+//     gangs          a gang would move in part: all candidates with a pod that it holds
 //   until no rule finds any; verify the plan
 //
 // PlanResult (`made`) holds the loop's state: `candidates`, which shrinks; `excluded`, the nodes
@@ -82,8 +84,11 @@ class Exclusions {
 
   // Excludes the node.  If the pass kept it, the pass's reason counts instead of `reason`.
   void Add(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
-    const UnremovableNode* const own = OwnReason(node);
-    Add(own != nullptr ? *own : Kept(node, reason, pod));
+    Add(Kept(node, reason, pod));
+  }
+  void Add(const UnremovableNode& kept) {
+    const UnremovableNode* const own = OwnReason(kept.node);
+    Exclude(own != nullptr ? *own : kept);
   }
 
   // Excludes a node that comes after its group has reached its minimum.  If the pass kept it, the
@@ -92,7 +97,7 @@ class Exclusions {
   void AddSurplus(NodeId node) {
     const UnremovableNode* const own = OwnReason(node);
     const bool keeps_own = own != nullptr && !DependsOnOrder(*own);
-    Add(keeps_own ? *own : Kept(node, UnremovableReason::kNodeGroupMinSizeReached));
+    Exclude(keeps_own ? *own : Kept(node, UnremovableReason::kNodeGroupMinSizeReached));
   }
 
   void Apply() {
@@ -100,7 +105,7 @@ class Exclusions {
   }
 
  private:
-  void Add(const UnremovableNode& kept) {
+  void Exclude(const UnremovableNode& kept) {
     out_[Index(kept.node)] = true;
     made_.excluded.push_back(kept);
   }
@@ -178,11 +183,24 @@ bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, std::span<const int64_t
   return any;
 }
 
+bool ExcludeBrokenGangs(GangParts gangs, const PlanResult& made, Exclusions& exclusions) {
+  for (const RemovableNode& removal : made.plan.remove) gangs.Remove(removal);
+  if (gangs.AreWhole()) return false;
+  for (const NodeId node : made.candidates) {
+    const std::optional<PodId> pod = gangs.PodInParts(node);
+    if (!pod) continue;
+    UnremovableNode kept = Kept(node, UnremovableReason::kBlockedByPod, *pod);
+    kept.blocking_reason = BlockingPodReason::kPodOfGang;
+    exclusions.Add(kept);
+  }
+  return true;
+}
+
 // The largest number of removals, at most `most` and counted from the first, that keeps every limit
 // of groups: no group is below its minimum, no atomic group is removed in part, no removed node has
-// a pod that must run to completion.
+// a pod that must run to completion, no gang moves in part.
 size_t SoundRemovals(const NodeGroups& groups, std::span<const int64_t> registered,
-                     std::vector<int64_t> quotas, const Plan& plan, size_t most) {
+                     std::vector<int64_t> quotas, GangParts gangs, const Plan& plan, size_t most) {
   std::vector<int64_t> removed(groups.groups.size());
   size_t in_parts = 0;  // Atomic groups that are removed in part.
   size_t sound = 0;
@@ -197,7 +215,8 @@ size_t SoundRemovals(const NodeGroups& groups, std::span<const int64_t> register
     if (is_in_parts()) --in_parts;
     ++removed[g];
     if (is_in_parts()) ++in_parts;
-    if (in_parts == 0) sound = i + 1;
+    gangs.Remove(removal);
+    if (in_parts == 0 && gangs.AreWhole()) sound = i + 1;
   }
   return sound;
 }
@@ -233,10 +252,12 @@ void Cut(const Catalog& catalog, size_t removals, Termination termination, PlanR
 
 // Cuts the plan to the largest number of removals, at most `removals`, that keeps the limits of
 // groups.
-void CutToSound(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
-                size_t removals, Termination termination, PlanResult& made) {
+void CutToSound(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                const PlanRequest& request, size_t removals, Termination termination,
+                PlanResult& made) {
   const size_t sound = SoundRemovals(groups, RegisteredNodes(snapshot, groups),
-                                     GroupQuotas(snapshot, groups, now_s), made.plan, removals);
+                                     GroupQuotas(snapshot, groups, request.pass.now_s),
+                                     GangParts(snapshot, request.planner), made.plan, removals);
   Cut(snapshot.catalog(), sound, termination, made);
 }
 
@@ -253,15 +274,15 @@ absl::Status VerifyOrCut(const ClusterSnapshot& snapshot, const NodeGroups& grou
   if (!part.ok()) return part.status();
   if (!part->packed) made.plan.packed.clear();
   if (!part->packed || part->removals < made.plan.remove.size()) {
-    CutToSound(snapshot, groups, request.pass.now_s, part->removals, Termination::kDeadline, made);
+    CutToSound(snapshot, groups, request, part->removals, Termination::kDeadline, made);
   }
   return absl::OkStatus();
 }
 
-void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
+void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
              size_t removals, Termination termination, PlanResult& made) {
   if (removals >= made.plan.remove.size()) return;
-  CutToSound(snapshot, groups, now_s, removals, termination, made);
+  CutToSound(snapshot, groups, request, removals, termination, made);
 }
 
 PassInput LastPassInput(const PlanRequest& request, const PlanResult& made) {
@@ -304,6 +325,7 @@ absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const Nod
   made.order = made.candidates;
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, request.pass.now_s);
+  const GangParts gangs(snapshot, request.planner);  // Before any removal.
   Exclusions exclusions(snapshot.catalog().nodes(), made);
   // Of the first pass, which judged all candidates.
   std::vector<std::optional<Utilization>> utilization;
@@ -319,7 +341,7 @@ absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const Nod
     made.plan = *std::move(plan);
     if (++made.passes == 1) utilization = made.plan.utilization;
     const size_t sound =
-        SoundRemovals(groups, registered, quotas, made.plan, made.plan.remove.size());
+        SoundRemovals(groups, registered, quotas, gangs, made.plan, made.plan.remove.size());
     if (sound < made.plan.remove.size() && request.pass.deadline != nullptr &&
         request.pass.deadline->Expired()) {
       // There is no time for another pass.
@@ -328,7 +350,8 @@ absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const Nod
     }
     if (!ExcludeSurplus(groups, quotas, made, exclusions) &&
         !ExcludeOnCompletion(made, exclusions) &&
-        !ExcludeBrokenAtomicGroups(groups, registered, made, exclusions)) {
+        !ExcludeBrokenAtomicGroups(groups, registered, made, exclusions) &&
+        !ExcludeBrokenGangs(gangs, made, exclusions)) {
       break;
     }
     exclusions.Apply();

@@ -11,7 +11,8 @@
 //     The new pass is the same up to that point, so the result is that of counting during the pass;
 //   - nodes of an atomic group that is not removed as a whole (atomic_groups.h,
 //     AtomicScaleDownFailed);
-//   - nodes with a pod that must run to completion (BlockedByOnCompletionPod).
+//   - nodes with a pod that must run to completion (BlockedByOnCompletionPod);
+//   - nodes with a pod of a gang that would move in part (gang_parts.h, BlockedByPod).
 // Each repetition takes at least one candidate away.
 //
 // Pods of nodes that are already being deleted find room first (deletions_under_way.h).  The caller
@@ -24,7 +25,8 @@
 // Termination::kDeadline.
 //
 // Cost:    one pass, and one more for each time that nodes are excluded (a group's surplus, nodes
-//          that wait for a pod to complete, incomplete atomic groups); at worst one for each
+//          that wait for a pod to complete, incomplete atomic groups,
+//          gangs in parts); at worst one for each
 //          candidate.
 // Threads: not thread-safe.
 // Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, processors/nodes
@@ -57,10 +59,10 @@ struct PlanResult {
 };
 
 // Cuts the plan to its first `removals`, or to the largest smaller number of removals that keeps
-// every limit of groups.  If the plan has more removals than `removals`, it then ends with
+// every limit of groups, and moves no gang in part.  If the plan has more removals than `removals`, it then ends with
 // `termination`, and candidates behind the cut that may still be removed are skipped.  The rest of
 // the plan remains verified, because a plan is a sequence.
-void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
+void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
              size_t removals, Termination termination, PlanResult& made);
 
 // The input of the plan's last pass, without its deadline: the input that Verify expects.  Borrows

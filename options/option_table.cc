@@ -60,7 +60,8 @@ constexpr Word<RuleSet> kRuleSetWords[] = {{"auto", RuleSet::kAuto},
                                            {"karpenter", RuleSet::kKarpenter}};
 constexpr Word<UnhealthyPods> kUnhealthyPodsWords[] = {{"keep", UnhealthyPods::kKeep},
                                                        {"evict", UnhealthyPods::kEvict}};
-constexpr Word<Gangs> kGangsWords[] = {{"keep", Gangs::kKeep}, {"ignore", Gangs::kIgnore}};
+constexpr Word<Gangs> kGangsWords[] = {
+    {"keep", Gangs::kKeep}, {"move", Gangs::kMove}, {"ignore", Gangs::kIgnore}};
 constexpr Word<HeadroomPer> kHeadroomPerWords[] = {{"cluster", HeadroomPer::kCluster},
                                                    {"group", HeadroomPer::kGroup},
                                                    {"zone", HeadroomPer::kZone}};
@@ -363,11 +364,12 @@ void AddRows(DrainOptions& options, Rows& rows) {
       "gangs", gangs, kGangsWords,
       {.flag = {.name = "gangs",
                 .help = "What becomes of pods that run only together: a gang keeps its nodes "
-                        "(keep), or each pod moves alone, as in the autoscaler (ignore)",
+                        "(keep), a plan moves all of its pods or none (move), or each pod moves "
+                        "alone, as in the autoscaler (ignore)",
                 .group = kPods,
                 .value = "RULE"},
-       .decides = "pods of gangs: `keep` their nodes, or `ignore` that they belong together "
-                  "([gangs.md](gangs.md))"});
+       .decides = "pods of gangs: `keep` their nodes, `move` all of a gang's pods or none, or "
+                  "`ignore` that they belong together ([gangs.md](gangs.md))"});
 }
 
 void AddRows(PlannerOptions& options, Rows& rows) {

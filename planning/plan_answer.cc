@@ -318,6 +318,9 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
   if (!query.planner.headroom.empty()) {
     return absl::InvalidArgumentError("headroom: a frontier does not keep any");
   }
+  if (query.planner.drain.gangs == Gangs::kMove) {
+    return absl::InvalidArgumentError("gangs: move: a frontier does not move gangs whole");
+  }
   const Catalog& catalog = cluster.snapshot.catalog();
   const NodeGroups groups = AssignGroups(catalog, query.groups);
   absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query, cluster);

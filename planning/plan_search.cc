@@ -76,14 +76,14 @@ absl::StatusOr<FoundPlan> SearchWithin(size_t evictions, LoadedCluster& cluster,
     for (const RemovableNode& each : plan.remove) worth += hourly[Index(each.node)];
     return worth;
   };
-  const int64_t now_s = task.request.pass.now_s;
   PlanResult greedy = frontier->plans.front();
-  CutToEvictions(cluster.snapshot, task.groups, now_s, evictions, greedy);
+  CutToEvictions(cluster.snapshot, task.groups, task.request, evictions, greedy);
   const FrontierPoint* const point = BestWithin(*frontier, evictions);
   PlanResult best = greedy;
   if (point != nullptr) {
     best = std::move(frontier->plans[point->plan]);
-    CutPlan(cluster.snapshot, task.groups, now_s, point->nodes, Termination::kEvictionLimit, best);
+    CutPlan(cluster.snapshot, task.groups, task.request, point->nodes, Termination::kEvictionLimit,
+            best);
     // This plan may have ended normally, although other plans have more evictions.
     const bool is_last = point == &frontier->points.back();
     if (!is_last && best.plan.termination == Termination::kComplete) {

@@ -72,9 +72,11 @@ absl::Status CheckObjective(const SearchQuery& search, bool has_prices, std::str
   return absl::OkStatus();
 }
 
-// A search, and a plan that is shortened, do not continue the last plan.
+// A search, and a plan that is shortened, do not continue the last plan.  Its removals are judged
+// one by one, so it moves no gangs.
 absl::Status CheckStable(const PlanQuery& query, std::string_view prefix) {
   const char* excluded = nullptr;
+  if (query.planner.drain.gangs == Gangs::kMove) excluded = "gangs=move";
   if (query.search) excluded = "search";
   if (query.trials && query.trials->robust) excluded = "trials.robust";
   if (excluded == nullptr) return absl::OkStatus();
@@ -97,6 +99,10 @@ absl::Status CheckQuery(const PlanQuery& query, std::string_view prefix) {
   if (!query.planner.headroom.empty()) {
     return absl::InvalidArgumentError(
         fmt::format("{}search: takes no headroom; a search does not keep any", prefix));
+  }
+  if (query.planner.drain.gangs == Gangs::kMove) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}search: takes no gangs=move; a search does not move gangs whole", prefix));
   }
   return CheckObjective(*query.search, query.prices.has_value(), prefix);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "snapshot/gangs.h"
 #include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
@@ -162,11 +163,16 @@ DrainVerdict LocalStorage(const DrainQuestion& q) {
 }
 
 // Blocks a pod if one of its gangs would lose it.  A pod that is being deleted is lost already, and
-// a pod without a node (which has a digest of its spec) does not run yet.
+// a pod without a node (which has a digest of its spec) does not run yet.  Whether a gang that may
+// move does so as a whole, MakePlan finds out.
 DrainVerdict OfGang(const DrainQuestion& q) {
   if (q.options.gangs == Gangs::kIgnore || q.shape.gangs.empty()) return kNoOpinion;
   if (q.shape.terminating || q.shape.spec_digest != 0) return kNoOpinion;
-  return q.catalog.HoldingGang(q.pod) ? Block(BlockingPodReason::kPodOfGang) : kNoOpinion;
+  const bool is_held = std::ranges::any_of(q.shape.gangs, [&](uint32_t gang) {
+    return q.catalog.Holds(gang, q.pod) &&
+           (q.options.gangs == Gangs::kKeep || !MovesWhole(q.catalog, gang));
+  });
+  return is_held ? Block(BlockingPodReason::kPodOfGang) : kNoOpinion;
 }
 
 DrainVerdict Budget(const DrainQuestion& q) {

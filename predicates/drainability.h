@@ -67,6 +67,7 @@ enum class PoolManager : uint8_t {
 // What becomes of the pods of gangs (snapshot/gangs.h).
 enum class Gangs : uint8_t {
   kKeep,    // A gang keeps the nodes of its pods.
+  kMove,    // All pods of a gang move in one plan, or none (engine/plan/gang_parts.h).
   kIgnore,  // Each pod is moved as if it stood alone, as in the autoscaler.
 };
 

@@ -34,6 +34,13 @@ std::vector<RoomNotes::GangNote> GangsOf(const PlanReport& report) {
   };
   std::ranges::for_each(report.context.made->plan.keep, count);
   std::ranges::for_each(report.context.made->excluded, count);
+  std::map<uint32_t, int64_t> moved;  // Pods, by gang.
+  for (const RemovableNode& removal : report.context.made->plan.remove) {
+    for (const Move& move : removal.moves) {
+      if (report.context.cluster->snapshot.NodeOf(move.pod) != removal.node) continue;
+      for (const uint32_t gang : catalog.shape_of(move.pod).gangs) ++moved[gang];
+    }
+  }
   for (uint32_t g = 0; g < catalog.gangs().size(); ++g) {
     const GangStates::State& state = catalog.gang_states().gangs[g];
     if (!state.held) continue;
@@ -43,6 +50,7 @@ std::vector<RoomNotes::GangNote> GangsOf(const PlanReport& report) {
                      .pods = state.running,
                      .nodes = state.nodes,
                      .kept_nodes = kept[g],
+                     .moves = state.running > 0 && moved[g] >= state.running,
                      .min_count = gang.min_count,
                      .not_understood = gang.not_understood});
   }
@@ -197,6 +205,7 @@ void PutRoomNotes(const RoomNotes& notes, Json& summary) {
                  {"pods", gang.pods},
                  {"nodes", gang.nodes},
                  {"keptNodes", gang.kept_nodes}};
+    if (gang.moves) json["moves"] = true;
     if (gang.min_count) json["minCount"] = *gang.min_count;
     if (!gang.not_understood.empty()) json["notUnderstood"] = gang.not_understood;
     summary["gangs"].push_back(std::move(json));
@@ -229,15 +238,21 @@ void PutRoomNotes(const RoomNotes& notes, Json& summary) {
 std::vector<std::string> RoomNotesText(const RoomNotes& notes) {
   std::vector<std::string> lines;
   std::vector<std::string> gangs;
+  std::vector<std::string> moving;
   int64_t kept = 0;
   for (const RoomNotes::GangNote& gang : notes.gangs) {
     kept += gang.kept_nodes;
-    gangs.push_back(
-        fmt::format("{} {}, {} on {}{}", gang.kind, gang.name, PodsText(gang.pods),
-                    Count(static_cast<uint64_t>(gang.nodes), "node", "nodes"),
-                    gang.not_understood.empty()
-                        ? ""
-                        : fmt::format(", which is not understood ({})", gang.not_understood)));
+    (gang.moves ? moving : gangs)
+        .push_back(
+            fmt::format("{} {}, {} on {}{}", gang.kind, gang.name, PodsText(gang.pods),
+                        Count(static_cast<uint64_t>(gang.nodes), "node", "nodes"),
+                        gang.not_understood.empty()
+                            ? ""
+                            : fmt::format(", which is not understood ({})", gang.not_understood)));
+  }
+  if (!moving.empty()) {
+    lines.push_back(fmt::format("{} whole: {}.", Count(moving.size(), "gang moves", "gangs move"),
+                                FirstFew(moving)));
   }
   if (!gangs.empty()) {
     lines.push_back(

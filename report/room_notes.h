@@ -25,6 +25,7 @@ struct RoomNotes {
     int64_t pods = 0;  // That run.
     int64_t nodes = 0;
     int64_t kept_nodes = 0;  // Nodes whose reason is the gang.
+    bool moves = false;      // The plan moves all of its pods.
     std::optional<int64_t> min_count = {};
     std::string not_understood = {};  // A field of its PodGroup.
   };
@@ -52,7 +53,7 @@ struct RoomNotes {
     CpuAndMemory before;
     CpuAndMemory after;
   };
-  std::vector<GangNote> gangs = {};  // That hold pods.
+  std::vector<GangNote> gangs = {};  // Whose pods stay together.
   std::vector<BufferNote> buffers = {};
   std::optional<HeadroomNote> headroom = {};
   std::vector<VpaNote> vpas = {};

@@ -204,14 +204,14 @@ const FrontierPoint* BestWithin(const Frontier& frontier, size_t evictions) {
   return beyond == frontier.points.begin() ? nullptr : &*(beyond - 1);
 }
 
-void CutToEvictions(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
-                    size_t evictions, PlanResult& made) {
+void CutToEvictions(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                    const PlanRequest& request, size_t evictions, PlanResult& made) {
   size_t removals = 0;
   for (size_t evicted = 0; removals < made.plan.remove.size(); ++removals) {
     evicted += EvictedFrom(snapshot, made.plan.remove[removals]);
     if (evicted > evictions) break;
   }
-  CutPlan(snapshot, groups, now_s, removals, Termination::kEvictionLimit, made);
+  CutPlan(snapshot, groups, request, removals, Termination::kEvictionLimit, made);
 }
 
 }  // namespace ebb

@@ -76,8 +76,8 @@ const FrontierPoint* BestWithin(const Frontier& frontier, size_t evictions);
 
 // Cuts the plan to the largest number of removals that evict at most `evictions` pods together
 // (CutPlan).
-void CutToEvictions(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
-                    size_t evictions, PlanResult& made);
+void CutToEvictions(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                    const PlanRequest& request, size_t evictions, PlanResult& made);
 
 }  // namespace ebb
 

@@ -342,6 +342,9 @@ absl::StatusOr<Reply> SessionQuestions::MakePass(const wire::PlanInput& question
     pass->deadline = &deadlines->passes_end;
   }
   const PlannerOptions& options = (*settings)->options.scale_down.planner;
+  if (options.drain.gangs == Gangs::kMove) {
+    return absl::InvalidArgumentError("drain.gangs: move is for plans, which repeat their passes");
+  }
   Planner& planner = PassPlanner(options, cluster_.symbols());
   const auto start = Clock::now();
   const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, lists.groups, *pass);

@@ -50,7 +50,7 @@ class RobustSearch {
   absl::StatusOr<PlanResult> Run() {
     const size_t first = RobustRemovals(snapshot_, made_.plan, share_, options_, parallelism_);
     PlanResult cut = made_;
-    CutPlan(snapshot_, groups_, request_.pass.now_s, first, EndsAs(), cut);
+    CutPlan(snapshot_, groups_, request_, first, EndsAs(), cut);
     if (first == made_.plan.remove.size()) return cut;
     if (absl::Status s = LeaveOut(); !s.ok()) return s;
     if (!best_ || best_->remove.size() <= cut.plan.remove.size()) {

@@ -613,12 +613,14 @@ class Catalog {
   // The first gang that holds the pod where it is, an index of gangs(); nullopt: none does.
   [[nodiscard]] std::optional<uint32_t> HoldingGang(PodId id) const {
     for (const uint32_t gang : shape_of(id).gangs) {
-      if (gang < gang_states_.gangs.size() && gang_states_.gangs[gang].held &&
-          !gang_states_.may_move.contains({gang, id})) {
-        return gang;
-      }
+      if (Holds(gang, id)) return gang;
     }
     return std::nullopt;
+  }
+  // REQUIRES: the pod belongs to the gang.
+  [[nodiscard]] bool Holds(uint32_t gang, PodId id) const {
+    return gang < gang_states_.gangs.size() && gang_states_.gangs[gang].held &&
+           !gang_states_.may_move.contains({gang, id});
   }
   // Whether some pod belongs to the workload that a VerticalPodAutoscaler targets.
   [[nodiscard]] bool HasPodsOf(const RoomObjects::VpaTarget& target) const {

@@ -106,6 +106,16 @@ GangStates CountGangs(const ClusterSnapshot& snapshot) {
   return states;
 }
 
+bool RunsInGang(const PodShape& shape) { return !shape.gangs.empty() && Runs(shape); }
+
+bool MovesWhole(const Catalog& catalog, uint32_t gang) {
+  if (gang >= catalog.gang_states().gangs.size()) return false;
+  const Gang& of = catalog.gangs()[gang];
+  const GangStates::State& state = catalog.gang_states().gangs[gang];
+  const bool is_known = of.not_understood.empty() && (of.has_object || !HasPodGroup(of.kind));
+  return is_known && state.leaving == 0 && state.running >= of.min_count.value_or(0);
+}
+
 ClusterSnapshot WithGangsCounted(const ClusterSnapshot& snapshot) {
   ClusterSnapshot counted(snapshot);
   counted.catalog_ = std::shared_ptr<Catalog>(new Catalog(snapshot.catalog()));

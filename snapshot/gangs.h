@@ -22,9 +22,8 @@
 #ifndef EBB_SNAPSHOT_GANGS_H_
 #define EBB_SNAPSHOT_GANGS_H_
 
-#include <vector>
+#include <cstdint>
 
-#include "absl/container/flat_hash_set.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -32,6 +31,14 @@ namespace ebb {
 // Counts the running pods of every gang, and says which of them may move.  A running pod is on a
 // node, has not ended and is not being deleted.
 GangStates CountGangs(const ClusterSnapshot& snapshot);
+
+// Whether the pod runs and belongs to a gang, as far as its shape tells.
+bool RunsInGang(const PodShape& shape);
+
+// Whether a plan may move the gang as a whole: all of its running pods, in one plan.  Not if its
+// group is not understood or missing, if fewer pods run than its minimum, so that some may be
+// unknown, or if some of them are lost already, with nodes that are being deleted.
+bool MovesWhole(const Catalog& catalog, uint32_t gang);
 
 // A branch of the snapshot whose catalog has the gangs counted as the snapshot's pods are now, as
 // if moved pods ran again.  Cost: a copy of the catalog.

@@ -704,6 +704,10 @@ ScaleDown::ScaleDown(ScaleDownOptions options)
 // Checks these options and those of the planner.
 static absl::Status CheckOptions(const ScaleDownOptions& options) {
   absl::Status status = CheckOptions(options.planner);
+  if (options.planner.drain.gangs == Gangs::kMove) {
+    status.Update(absl::InvalidArgumentError(
+        "drain.gangs: move is for plans; a round may delete some nodes of a gang later"));
+  }
   const auto duration = [&](std::string_view field, int64_t duration_s) {
     status.Update(CheckDuration(field, duration_s));
   };

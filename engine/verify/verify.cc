@@ -114,7 +114,8 @@ class Replay {
     return !shape.gangs.empty() && !shape.terminating && !HasEnded(shape);
   }
 
-  // Counts the gangs' pods itself: no more move than a gang may lose, whatever the plan's order.
+  // Counts the gangs' pods itself: no more move than a gang may lose, whatever the plan's order, or
+  // with Gangs::kMove all that run.
   absl::Status CheckGangs() {
     if (options_.drain.gangs == Gangs::kIgnore || catalog_.gangs().empty()) return absl::OkStatus();
     absl::flat_hash_map<uint32_t, int64_t> running;
@@ -137,24 +138,39 @@ class Replay {
     for (const PodId pod : input_.pending) {
       if (catalog_.shape_of(pod).spec_digest == 0) count(pod, /*stays=*/false);
     }
-    absl::flat_hash_set<PodId> moved;
+    std::vector<PodId> moved;
+    absl::flat_hash_set<PodId> is_moved;
+    absl::flat_hash_map<uint32_t, int64_t> moved_of;
     for (const RemovableNode& removal : plan_.remove) {
       for (const Move& move : removal.moves) {
         const PodShape& shape = catalog_.shape_of(move.pod);
-        const bool is_free = shape.safe_to_evict == SafeToEvict::kTrue;
-        if (!RunsInGang(shape) || is_free || snapshot_.NodeOf(move.pod) == kNoNode) continue;
-        if (!moved.insert(move.pod).second) continue;
-        for (const uint32_t g : shape.gangs) {
-          const Gang& gang = catalog_.gangs()[g];
-          if (gang.not_understood.empty()) {
-            const bool alone = running[g] <= 1 && gang.min_count.value_or(0) <= 1;
-            if (alone || (gang.one_by_one && !gang.min_count)) continue;
-            if (gang.one_by_one && --staying[g] >= *gang.min_count) continue;
-          }
-          return RefusePlan(rules_.Name(move.pod), " leaves its gang, ", Absl(ToString(gang.kind)),
-                            " ", Absl(catalog_.Text(gang.namespace_name)), "/",
-                            Absl(catalog_.Text(gang.name)));
+        if (!RunsInGang(shape) || snapshot_.NodeOf(move.pod) == kNoNode) continue;
+        if (!is_moved.insert(move.pod).second) continue;
+        moved.push_back(move.pod);
+        for (const uint32_t g : shape.gangs) ++moved_of[g];
+      }
+    }
+    const auto moves_whole = [&](uint32_t g) {
+      const Gang& gang = catalog_.gangs()[g];
+      const bool is_known =
+          gang.not_understood.empty() && (gang.has_object || !HasPodGroup(gang.kind));
+      return options_.drain.gangs == Gangs::kMove && is_known && moved_of[g] == running[g] &&
+             running[g] >= gang.min_count.value_or(0);
+    };
+    for (const PodId pod : moved) {
+      const PodShape& shape = catalog_.shape_of(pod);
+      if (shape.safe_to_evict == SafeToEvict::kTrue) continue;
+      for (const uint32_t g : shape.gangs) {
+        const Gang& gang = catalog_.gangs()[g];
+        if (gang.not_understood.empty()) {
+          const bool alone = running[g] <= 1 && gang.min_count.value_or(0) <= 1;
+          if (alone || (gang.one_by_one && !gang.min_count)) continue;
+          if (gang.one_by_one && --staying[g] >= *gang.min_count) continue;
         }
+        if (moves_whole(g)) continue;
+        return RefusePlan(rules_.Name(pod), " leaves its gang, ", Absl(ToString(gang.kind)), " ",
+                          Absl(catalog_.Text(gang.namespace_name)), "/",
+                          Absl(catalog_.Text(gang.name)));
       }
     }
     return absl::OkStatus();

@@ -302,5 +302,130 @@ TEST_F(GangsTest, RandomGangsKeepTheirMinimum) {
   }
 }
 
+// --- Gangs that move whole -----------------------------------------------------------------------
+
+TEST_F(GangsTest, AGangMovesWholeIfAsked) {
+  Make(Train().Add(Group("train", 4, /*whole=*/true)));
+  request_.planner.drain.gangs = Gangs::kMove;
+  EXPECT_THAT(Removed(), UnorderedElementsAre("c", "d"));
+}
+
+TEST_F(GangsTest, AGangThatCannotMoveWholeKeepsAllItsNodes) {
+  // One of its pods does not move: its node is no candidate, or nothing else has room for it.
+  for (const bool has_room : {true, false}) {
+    Cluster cluster = Train();
+    cluster.Add(Group("train", 5, /*whole=*/true)).Add(Node("e").Cpu(2000));
+    cluster.Add(Member("train-4", "e").Cpu(has_room ? 100 : 2000));
+    if (!has_room) cluster.Add(Node("f").Cpu(2000)).Add(Pod("alone").On("f").Cpu(1900));
+    Make(cluster);
+    request_.planner.drain.gangs = Gangs::kMove;
+    request_.planner.scale_down_utilization_threshold = 1.5;
+    std::vector<NodeId> candidates;
+    for (const char* const name : {"c", "d", "e"}) {
+      if (has_room && std::string_view(name) == "e") continue;
+      candidates.push_back(test::NodeNamed(*snapshot_, name));
+    }
+    request_.candidates = &candidates;
+    EXPECT_THAT(Removed(), IsEmpty());
+    const auto why = [&](const char* name) {
+      const auto kept = std::ranges::find(made_.excluded, test::NodeNamed(*snapshot_, name),
+                                          &UnremovableNode::node);
+      return kept == made_.excluded.end() ? BlockingPodReason::kNoReason : kept->blocking_reason;
+    };
+    EXPECT_EQ(why("c"), BlockingPodReason::kPodOfGang);
+    EXPECT_EQ(why("d"), BlockingPodReason::kPodOfGang);
+    EXPECT_GT(made_.passes, 1u);
+    request_.candidates = nullptr;
+  }
+}
+
+TEST_F(GangsTest, AGangThatMayBeIncompleteDoesNotMove) {
+  const auto removed = [&](const Cluster& cluster) {
+    Make(cluster);
+    request_.planner.drain.gangs = Gangs::kMove;
+    return Removed();
+  };
+  EXPECT_THAT(removed(Train()), IsEmpty()) << "its group is missing";
+  EXPECT_THAT(removed(Train().Add(Group("train", 5, /*whole=*/true))), IsEmpty())
+      << "fewer pods run than the minimum";
+  // A JobSet has no minimum of its own.
+  Cluster job_set;
+  job_set.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Node("d").Cpu(1000));
+  job_set.Add(Pod("filler").On("b").Cpu(5000));
+  for (const char* const node : {"c", "d"}) {
+    job_set.Add(Pod(std::string("of-") + node)
+                    .On(node)
+                    .Cpu(100)
+                    .OwnedBy("Job", "train")
+                    .Label("jobset.sigs.k8s.io/jobset-name", "train"));
+  }
+  EXPECT_THAT(removed(job_set), UnorderedElementsAre("c", "d"));
+}
+
+TEST_F(GangsTest, ACutPlanMovesNoGangInPart) {
+  Make(Train().Add(Group("train", 4, /*whole=*/true)));
+  request_.planner.drain.gangs = Gangs::kMove;
+  EXPECT_EQ(Removed().size(), 2u);
+  CutPlan(*snapshot_, groups_, request_, 1, Termination::kRobust, made_);
+  EXPECT_THAT(made_.plan.remove, IsEmpty());
+}
+
+TEST_F(GangsTest, TheVerifierRefusesHalfAGang) {
+  Make(Train().Add(Group("train", 4, /*whole=*/true)));
+  request_.planner.drain.gangs = Gangs::kMove;
+  EXPECT_EQ(Removed().size(), 2u);
+  made_.plan.remove.pop_back();
+  const absl::Status refused =
+      Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made_), made_.plan);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("leaves its gang"));
+}
+
+// Each gang moves whole, or no more of its pods than it may lose.  MakePlan verifies each plan.
+TEST_F(GangsTest, RandomGangsMoveWholeOrKeepTheirMinimum) {
+  test::Dice seed(test::RandomSeed());
+  size_t whole = 0;
+  for (int round = 0; round < 300; ++round) {
+    Cluster cluster;
+    std::vector<std::string> nodes;
+    for (int n = 0; n < 8; ++n) nodes.push_back("n" + std::to_string(n));
+    cluster.Add(Node("big").Cpu(80000)).Add(Pod("filler").On("big").Cpu(79000 - 100 * round));
+    for (const std::string& node : nodes) cluster.Add(Node(node).Cpu(4000));
+    std::map<std::string, int64_t> running;
+    std::map<std::string, int64_t> least;
+    for (int g = 0; g < 4; ++g) {
+      const std::string group = "g" + std::to_string(g);
+      running[group] = static_cast<int64_t>(seed.Below(7));
+      least[group] = static_cast<int64_t>(seed.Below(6));
+      const bool is_whole = seed.Below(2) == 0;
+      for (int64_t p = 0; p < running[group]; ++p) {
+        cluster.Add(Member(test::Keep(group + "-" + std::to_string(p)), test::Keep(seed.Of(nodes)),
+                           test::Keep(group))
+                        .Cpu(200));
+      }
+      cluster.Add(Group(test::Keep(group), least[group], is_whole));
+      if (is_whole) least[group] = running[group];
+    }
+    Make(cluster);
+    request_.planner.drain.gangs = Gangs::kMove;
+    (void)Removed();
+    std::map<std::string, std::set<std::string>> moved;  // A pod may move several times.
+    for (const RemovableNode& removal : made_.plan.remove) {
+      for (const Move& move : removal.moves) {
+        const std::string name = snapshot_->catalog().PodName(move.pod);
+        moved[name.substr(8, 2)].insert(name);
+      }
+    }
+    for (const auto& [group, pods] : moved) {
+      const auto gone = static_cast<int64_t>(pods.size());
+      if (gone == running[group]) {
+        whole += gone > 1 ? 1 : 0;
+        continue;
+      }
+      EXPECT_GE(running[group] - gone, least[group]) << group;
+    }
+  }
+  EXPECT_GT(whole, 0u);
+}
+
 }  // namespace
 }  // namespace ebb::gangs_test

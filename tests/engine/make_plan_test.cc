@@ -379,9 +379,9 @@ TEST_F(MakePlanTest, VerdictsThatDependOnRemovalsAfterTheCutAreTakenBack) {
             "local=BlockedByPod");
   EXPECT_EQ(made_.plan.pdb_remaining, std::vector<int32_t>{17});
 
-  CutPlan(*snapshot_, groups_, request_.pass.now_s, 3, Termination::kRobust, made_);
+  CutPlan(*snapshot_, groups_, request_, 3, Termination::kRobust, made_);
   EXPECT_EQ(made_.plan.termination, Termination::kComplete) << "nothing was cut";
-  CutPlan(*snapshot_, groups_, request_.pass.now_s, 1, Termination::kRobust, made_);
+  CutPlan(*snapshot_, groups_, request_, 1, Termination::kRobust, made_);
   EXPECT_EQ(made_.plan.termination, Termination::kRobust);
   ASSERT_EQ(made_.plan.remove.size(), 1U);
   EXPECT_EQ(Name(made_.plan.remove[0].node), "a");
@@ -396,7 +396,7 @@ TEST_F(MakePlanTest, ACutLeavesNoGroupBelowItsMinimumAndNoPodToWaitFor) {
   EXPECT_EQ(Removed(kNever, kNever), "a b c");
   const auto left = [&](const PlanResult& whole, size_t removals) {
     PlanResult made = whole;
-    CutPlan(*snapshot_, groups_, request_.pass.now_s, removals, Termination::kEvictionLimit, made);
+    CutPlan(*snapshot_, groups_, request_, removals, Termination::kEvictionLimit, made);
     EXPECT_EQ(made.plan.termination, Termination::kEvictionLimit);
     return made.plan.remove.size();
   };

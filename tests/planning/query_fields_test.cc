@@ -70,6 +70,8 @@ TEST(CheckQueryTest, AStablePlanHasAFiniteMarginAndNoSearch) {
   EXPECT_EQ(wrong({}, [](PlanQuery& query) { query.trials = TrialQuery{.robust = 0.5}; }),
             "stable: takes no trials.robust; a stable plan keeps the last one");
   EXPECT_EQ(wrong({}, [](PlanQuery& query) { query.trials.emplace(); }), "");
+  EXPECT_EQ(wrong({}, [](PlanQuery& query) { query.planner.drain.gangs = Gangs::kMove; }),
+            "stable: takes no gangs=move; a stable plan keeps the last one");
 }
 
 TEST(CheckQueryTest, FieldsThatContradictOneAnotherAreNamed) {
@@ -83,6 +85,8 @@ TEST(CheckQueryTest, FieldsThatContradictOneAnotherAreNamed) {
     query.search = SearchQuery{.for_cost = true, .move_cost = 1, .max_evictions = 3};
   };
   EXPECT_EQ(Wrong(both), "search.max_evictions: takes no search.move_cost");
+  EXPECT_EQ(Wrong([](PlanQuery& query) { query.planner.drain.gangs = Gangs::kMove; }),
+            "search: takes no gangs=move; a search does not move gangs whole");
 }
 
 }  // namespace

@@ -131,8 +131,7 @@ TEST_F(FrontierTest, EveryPointIsAPlanThatHolds) {
   const Frontier frontier = Find();
   for (const FrontierPoint& point : frontier.points) {
     PlanResult made = frontier.plans[point.plan];
-    CutPlan(*snapshot_, groups_, request_.pass.now_s, point.nodes, Termination::kEvictionLimit,
-            made);
+    CutPlan(*snapshot_, groups_, request_, point.nodes, Termination::kEvictionLimit, made);
     EXPECT_EQ(made.plan.remove.size(), point.nodes);
     EXPECT_TRUE(
         Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made), made.plan)
@@ -181,7 +180,7 @@ TEST_F(FrontierTest, APlanIsCutBeforeItEvictsTooMany) {
   for (size_t evictions = 0; evictions < 12; ++evictions) {
     PlanResult made = MakePlan(*snapshot_, groups_, request_).value();
     const std::vector<RemovableNode> all = made.plan.remove;
-    CutToEvictions(*snapshot_, groups_, request_.pass.now_s, evictions, made);
+    CutToEvictions(*snapshot_, groups_, request_, evictions, made);
     const size_t evicted = Evicted(made.plan.remove);
     EXPECT_LE(evicted, evictions);
     const size_t left = made.plan.remove.size();
@@ -199,7 +198,7 @@ TEST_F(FrontierTest, IsNowhereBelowTheRequestedPlan) {
   const Frontier frontier = Find();
   for (size_t evictions = 1; evictions < 12; ++evictions) {
     PlanResult made = MakePlan(*snapshot_, groups_, request_).value();
-    CutToEvictions(*snapshot_, groups_, request_.pass.now_s, evictions, made);
+    CutToEvictions(*snapshot_, groups_, request_, evictions, made);
     EXPECT_GE(BestWithin(frontier, evictions)->worth, static_cast<double>(made.plan.remove.size()));
   }
 }
@@ -308,11 +307,11 @@ TEST_F(FrontierTest, APodThatMovesOnWithItsHostIsEvictedOnce) {
   const PlanResult plan = MakePlan(*snapshot_, groups_, request_).value();
   ASSERT_EQ(plan.plan.remove.size(), 2u) << test::Removals(*snapshot_, plan.plan);
   PlanResult made = plan;
-  CutToEvictions(*snapshot_, groups_, request_.pass.now_s, 1, made);
+  CutToEvictions(*snapshot_, groups_, request_, 1, made);
   EXPECT_EQ(made.plan.remove.size(), 2u);
   EXPECT_EQ(made.plan.termination, Termination::kComplete);
   made = plan;
-  CutToEvictions(*snapshot_, groups_, request_.pass.now_s, 0, made);
+  CutToEvictions(*snapshot_, groups_, request_, 0, made);
   EXPECT_EQ(made.plan.remove.size(), 0u);
   EXPECT_EQ(made.plan.termination, Termination::kEvictionLimit);
   const Frontier frontier = Find();

@@ -859,6 +859,16 @@ TEST_F(RoundTest, OneUnreadyNodeAboveTheLimitMakesTheClusterUnhealthy) {
   EXPECT_EQ(unhealthy.message, "5 of 9 nodes are not ready");
 }
 
+TEST_F(RoundTest, ARoundMovesNoGangs) {
+  ScaleDownOptions options;
+  options.planner.drain.gangs = Gangs::kMove;
+  ScaleDown scale_down(options);
+  const absl::StatusOr<RoundResult> result =
+      scale_down.Round(pair_, test::OneGroup(pair_), {.now_s = kStart});
+  EXPECT_EQ(result.status().message(),
+            "drain.gangs: move is for plans; a round may delete some nodes of a gang later");
+}
+
 TEST_F(RoundTest, TheMessageOfAJumpHasItsDistanceAndItsTime) {
   ScaleDown ahead({});
   Round(ahead, pair_, kStart);
