@@ -20,6 +20,9 @@ constexpr std::string_view kAfter = "ConsolidateAfterNotUnderstood";
 constexpr std::string_view kClaimsAlone = "NodeClaimsWithoutNode";
 constexpr std::string_view kNodesAlone = "NodesWithoutNodeClaim";
 constexpr std::string_view kNoPool = "NodesWithoutNodePool";
+// Of an input that is taken for complete; the others have NoNodePools and NoNodeClaims.
+constexpr std::string_view kWithoutPools = "WithoutNodePools";
+constexpr std::string_view kWithoutClaims = "WithoutNodeClaims";
 constexpr std::string_view kIgnored = "ScaleDownDisabledIgnored";
 
 // "[ns/all ns/web]", as Go prints a list of names.
@@ -134,6 +137,33 @@ void WarnOfPairs(const ClusterSnapshot& snapshot, const NodeGroups& groups,
        "nodes of Karpenter have no NodePool in the input", "such a node stays", warnings);
 }
 
+// The warnings that an input which is taken for complete does not have.
+void WarnOfMissingKinds(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                        std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = snapshot.catalog();
+  const KarpenterObjects& objects = catalog.storage().karpenter();
+  Names nodes;
+  snapshot.alive().ForEach([&](NodeId node) {
+    if (groups.FollowsKarpenter(node)) nodes.Add(catalog.NodeName(node));
+  });
+  const auto warn = [&](std::string_view code, std::string_view incomplete,
+                        std::string_view meaning) {
+    if (std::ranges::count(warnings, incomplete, &InputWarning::code) > 0) return;
+    Warn(code, nodes, "node follows Karpenter's rules", "nodes follow Karpenter's rules", meaning,
+         warnings);
+  };
+  if (!objects.HasPools()) {
+    warn(kWithoutPools, "NoNodePools",
+         "there is no NodePool, so no budget, consolidationPolicy or consolidateAfter "
+         "keeps a node");
+  }
+  if (!objects.HasClaims()) {
+    warn(kWithoutClaims, "NoNodeClaims",
+         "there is no NodeClaim, so the condition Consolidatable and consolidateAfter "
+         "keep no node");
+  }
+}
+
 }  // namespace
 
 bool IsKarpenters(const NodeGroups& groups, const UnremovableNode& why) {
@@ -154,6 +184,10 @@ std::string KarpenterWords(const Catalog& catalog, const NodeGroups& groups,
     case kBlockedByPod:
       return why.pod == kNoPod || why.before ? "" : PodWords(catalog, why);
     case kNodeClaimNotFound:
+      if (const NodeInfo& info = catalog.node(why.node);
+          catalog.storage().karpenter().HasSeveralClaims(info.name, info.provider_id)) {
+        return "Several NodeClaims name the node";
+      }
       return FindNodeClaim(catalog, why.node) == nullptr
                  ? "Node isn't managed by karpenter"
                  : "Node doesn't have required label (label=karpenter.sh/nodepool)";
@@ -170,6 +204,10 @@ std::string KarpenterWords(const Catalog& catalog, const NodeGroups& groups,
           "NodePool \"{}\" has consolidation policy WhenEmpty, but node is not empty", pool);
     case kConsolidationPolicyNotEvaluated: {
       const KarpenterObjects::Pool* const found = FindNodePool(catalog, why.node);
+      if (found != nullptr && !found->not_understood.empty()) {
+        return fmt::format("NodePool \"{}\" has {}, which ebb does not evaluate", pool,
+                           Printable(found->not_understood));
+      }
       return fmt::format("NodePool \"{}\" has consolidation policy {}, which ebb does not evaluate",
                          pool, found == nullptr ? "" : Printable(found->policy));
     }
@@ -188,11 +226,13 @@ void WarnOfKarpenter(const ClusterSnapshot& snapshot, const NodeGroups& groups, 
                      int64_t now_s, std::vector<InputWarning>& warnings) {
   std::erase_if(warnings, [](const InputWarning& each) {
     return each.code == kBudget || each.code == kAfter || each.code == kClaimsAlone ||
-           each.code == kNodesAlone || each.code == kNoPool || each.code == kIgnored;
+           each.code == kNodesAlone || each.code == kNoPool || each.code == kWithoutPools ||
+           each.code == kWithoutClaims || each.code == kIgnored;
   });
   if (!groups.SomeFollowKarpenter()) return;
   WarnOfPools(snapshot, groups, now_s, warnings);
   WarnOfPairs(snapshot, groups, warnings);
+  WarnOfMissingKinds(snapshot, groups, warnings);
   Names annotated;
   for (const RemovableNode& removal : plan.remove) {
     if (!groups.FollowsKarpenter(removal.node)) continue;

@@ -39,7 +39,8 @@ void KarpenterObjects::Put(const objects::NodePool& from, Symbols& /*symbols*/) 
             .is_static = from.is_static,
             .policy = std::string(from.policy),
             .consolidate_after = std::string(from.consolidate_after),
-            .budgets = {}};
+            .budgets = {},
+            .not_understood = std::string(from.not_understood)};
   for (const objects::NodePool::Budget& budget : from.budgets) {
     Budget& kept = pool.budgets.emplace_back();
     if (budget.has_reasons) kept.reasons = Copies(budget.reasons);
@@ -88,16 +89,28 @@ const KarpenterObjects::Pool* KarpenterObjects::FindPool(std::string_view name) 
   return it == pools_.end() ? nullptr : &it->second;
 }
 
-const KarpenterObjects::Claim* KarpenterObjects::FirstIn(const Names& names, TextId key) const {
+const KarpenterObjects::KeptClaim* KarpenterObjects::FirstIn(const Names& names, TextId key) const {
   const auto it = names.find(key);
   if (key == kNoText || it == names.end() || it->second.empty()) return nullptr;
-  return &claims_.find(it->second.front())->second.claim;
+  return &claims_.find(it->second.front())->second;
 }
 
 const KarpenterObjects::Claim* KarpenterObjects::FindClaim(TextId node_name,
                                                            TextId provider_id) const {
-  const Claim* const claim = FirstIn(by_node_, node_name);
-  return claim != nullptr ? claim : FirstIn(by_provider_id_, provider_id);
+  const KeptClaim* kept = FirstIn(by_node_, node_name);
+  if (kept == nullptr) kept = FirstIn(by_provider_id_, provider_id);
+  if (kept == nullptr) return nullptr;
+  const bool is_of_another =
+      kept->provider_id != kNoText && provider_id != kNoText && kept->provider_id != provider_id;
+  return is_of_another ? nullptr : &kept->claim;
+}
+
+bool KarpenterObjects::HasSeveralClaims(TextId node_name, TextId provider_id) const {
+  const auto count = [](const Names& names, TextId key) {
+    const auto it = names.find(key);
+    return key == kNoText || it == names.end() ? size_t{0} : it->second.size();
+  };
+  return count(by_node_, node_name) + count(by_provider_id_, provider_id) > 1;
 }
 
 }  // namespace ebb

@@ -43,6 +43,7 @@ class KarpenterObjects {
     std::string policy;
     std::string consolidate_after;
     std::vector<Budget> budgets;
+    std::string not_understood;  // A field that ebb does not know.
   };
 
   struct Claim {
@@ -67,8 +68,12 @@ class KarpenterObjects {
   [[nodiscard]] bool HasClaims() const { return !claims_.empty(); }
   // Null if there is none.
   [[nodiscard]] const Pool* FindPool(std::string_view name) const;
-  // The NodeClaim of the node; the first by name if there are several.  Null if there is none.
+  // The NodeClaim of the node; the first by name if there are several.  Null if there is none, also
+  // if the one that names the node has another provider ID.
   [[nodiscard]] const Claim* FindClaim(TextId node_name, TextId provider_id) const;
+
+  // Whether several NodeClaims name the node, or its machine.
+  [[nodiscard]] bool HasSeveralClaims(TextId node_name, TextId provider_id) const;
 
   [[nodiscard]] const std::map<std::string, Pool, std::less<>>& pools() const { return pools_; }
   // Visits (claim, node name, provider ID) of each NodeClaim, by name.
@@ -85,7 +90,7 @@ class KarpenterObjects {
   };
   using Names = absl::flat_hash_map<TextId, std::vector<std::string>>;  // Names are sorted.
 
-  [[nodiscard]] const Claim* FirstIn(const Names& names, TextId key) const;
+  [[nodiscard]] const KeptClaim* FirstIn(const Names& names, TextId key) const;
   // Where the claim is listed; null if it names neither a node nor a machine.
   std::vector<std::string>* ListOf(const KeptClaim& kept);
   void Unlist(std::string_view name);

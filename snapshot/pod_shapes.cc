@@ -846,12 +846,16 @@ void PodShapes::ApplyProfile(Catalog& catalog, PodShapeId id, bool all_known) {
     return profile.IgnoresResource(catalog.ResourceName(each.resource));
   });
   const Constraints& own = catalog.constraints(shape.constraints);
-  const FilterSet half_off = profile.filters_off & ~profile.pre_filters_off;
-  if ((half_off & kNodeAffinityFilter) != 0 && own.only_named_nodes) {
-    RefuseByProfile(absl::StrCat(profile.place,
-                                 ".plugins.filter.disabled: NodeAffinity is off at "
-                                 "filter and not at preFilter, which names nodes"),
-                    shape);
+  // The kubelet refuses a pod that a scheduler without these filters has placed wrongly.
+  const auto refuse_without = [&](FilterSet filter, std::string_view what) {
+    if ((profile.filters_off & filter) == 0) return;
+    RefuseByProfile(absl::StrCat(profile.place, ".plugins.filter.disabled: ", Absl(what)), shape);
+  };
+  if (own.has_node_selector || own.has_node_affinity) {
+    refuse_without(kNodeAffinityFilter, "NodeAffinity is off, and the pod chooses nodes");
+  }
+  if (!shape.host_ports.empty()) {
+    refuse_without(kNodePortsFilter, "NodePorts is off, and the pod has host ports");
   }
   // VolumeZone and NodeVolumeLimits rely on the claims that VolumeBinding has checked.
   if ((profile.pre_filters_off & kVolumeBindingFilter) != 0 && shape.volumes != 0) {
@@ -859,11 +863,8 @@ void PodShapes::ApplyProfile(Catalog& catalog, PodShapeId id, bool all_known) {
         absl::StrCat(profile.place, ".plugins: VolumeBinding is off, and the pod has volumes"),
         shape);
   }
-  if ((profile.filters_off & kDynamicResourcesFilter) != 0 && !shape.resource_claims.empty()) {
-    RefuseByProfile(absl::StrCat(profile.place,
-                                 ".plugins.filter.disabled: DynamicResources is "
-                                 "off, and the pod has claims"),
-                    shape);
+  if (!shape.resource_claims.empty()) {
+    refuse_without(kDynamicResourcesFilter, "DynamicResources is off, and the pod has claims");
   }
   if (profile.filters_off != 0 || profile.pre_filters_off != 0 || !profile.added_affinity.nil) {
     const ConstraintsId next{static_cast<uint32_t>(catalog.constraints_.size())};

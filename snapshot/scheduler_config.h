@@ -38,6 +38,7 @@ inline constexpr std::string_view kSchedulerFilters[] = {
 // A set of filters: bit i stands for kSchedulerFilters[i].
 using FilterSet = uint16_t;
 inline constexpr FilterSet kNodeAffinityFilter = 1 << 3;
+inline constexpr FilterSet kNodePortsFilter = 1 << 4;
 inline constexpr FilterSet kNodeResourcesFitFilter = 1 << 5;
 inline constexpr FilterSet kVolumeBindingFilter = 1 << 8;
 inline constexpr FilterSet kPodTopologySpreadFilter = 1 << 10;

@@ -184,6 +184,9 @@ CLI::Option* AddFlag(const NamedFlag& flag, CLI::App& app) {
           flag, values::MaybeEmptyText(), "FILE",
           [text = std::get<OptionText>(value), name = flag.Name()](const std::string& path) {
             absl::StatusOr<std::string> read = path.empty() ? "" : ReadWholeFile(path);
+            if (!path.empty() && read.ok() && read->empty()) {
+              throw CLI::ValidationError(name, fmt::format("{} is empty", path));
+            }
             const std::string wrong =
                 read.ok() ? text.set(*read) : std::string(read.status().message());
             if (wrong.empty()) return;

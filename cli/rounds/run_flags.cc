@@ -222,6 +222,14 @@ void RunFlags::AddTo(CLI::App& app) {
   AddPoolFlags(*this, app);
   plan.options.scale_down.stable.on = true;
   plan.AddLoopFlags(app);
+  if (CLI::Option* const gangs = app.get_option_no_throw("--gangs"); gangs != nullptr) {
+    gangs->check([](const std::string& value) {
+      return value == "move"
+                 ? "does not go with `ebb run`: a round may delete some nodes of a gang "
+                   "later"
+                 : "";
+    });
+  }
   RefuseMisfits("run", app);
   TakeLastOfEach(app);
 }

@@ -170,7 +170,7 @@ class PassRun {
         memory_(memory),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         some_absent_(EraseAbsent(catalog_, groups, input.now_s, destinations_)),
-        some_closed_(EraseUnderConsolidateAfter(catalog_, groups, input.now_s, destinations_)),
+        some_closed_(EraseClosed(catalog_, groups, input.now_s, destinations_)),
         pdbs_(catalog_),
         holds_(snapshot, input.pending),
         shares_(snapshot, input.max_workload_share),
@@ -554,10 +554,24 @@ class PassRun {
   [[nodiscard]] UnremovableReason WhyNodePoolKeeps(NodeId node) const {
     using enum UnremovableReason;
     if (!groups_.FollowsKarpenter(node)) return kNoReason;
-    const DisruptionReason reason = DisruptionReasonFor(catalog_, pods_.move);
-    const UnremovableReason why = WhyNotConsolidatable(catalog_, node, reason, input_.now_s);
-    if (why != kNoReason || node_pools_.Allows(node, reason)) return why;
-    return reason == DisruptionReason::kEmpty ? kEmptyBudgetReached : kUnderutilizedBudgetReached;
+    const auto why_for = [&](DisruptionReason reason) {
+      const UnremovableReason why = WhyNotConsolidatable(catalog_, node, reason, input_.now_s);
+      if (why != kNoReason || node_pools_.Allows(node, reason)) return why;
+      return reason == DisruptionReason::kEmpty ? kEmptyBudgetReached : kUnderutilizedBudgetReached;
+    };
+    // Guests of an empty node, such as a pending pod for which room is kept, are not there yet:
+    // to Karpenter the node is empty now, and is not when they have come.
+    const DisruptionReason later = DisruptionReasonFor(catalog_, pods_.move);
+    const DisruptionReason now = DisruptionReasonFor(catalog_, OwnPodsToMove(node));
+    const UnremovableReason why = why_for(now);
+    return why != kNoReason || now == later ? why : why_for(later);
+  }
+
+  // The pods to move that run on the node already.
+  [[nodiscard]] std::vector<PodId> OwnPodsToMove(NodeId node) const {
+    std::vector<PodId> own = pods_.move;
+    fork_.ForEachGuest(node, [&](PodId pod) { std::erase(own, pod); });
+    return own;
   }
 
   // Records that the node is removed.

@@ -28,13 +28,17 @@ std::optional<int64_t> SecondsOf(std::string_view duration) {
   return std::chrono::ceil<std::chrono::seconds>(*parsed).count();
 }
 
+// Whether Karpenter has set the node up, by the node's labels, or without them by its claim.
+bool IsInitialized(const NodeInfo& info, const Claim* claim) {
+  if (info.setup != NodeSetup::kUnlabelled) return info.setup == NodeSetup::kInitialized;
+  return claim == nullptr || !claim->has_conditions;
+}
+
 // Whether Karpenter counts the node to its NodePool: it manages the node and has set it up.
 bool IsCounted(const Catalog& catalog, NodeId node, const Claim* claim) {
   if (claim == nullptr && catalog.storage().karpenter().HasClaims()) return false;
   if (claim != nullptr && claim->terminating) return false;
-  const NodeSetup setup = catalog.node(node).setup;
-  if (setup == NodeSetup::kUnlabelled) return claim == nullptr || !claim->has_conditions;
-  return setup == NodeSetup::kInitialized;
+  return IsInitialized(catalog.node(node), claim);
 }
 
 bool AppliesTo(const Budget& budget, DisruptionReason reason) {
@@ -104,11 +108,8 @@ UnremovableReason WhyNotDisruptable(const Catalog& catalog, NodeId node) {
   const Claim* const claim = FindNodeClaim(catalog, node);
   const bool is_managed = claim != nullptr || !objects.HasClaims();
   if (!is_managed || NodePoolOf(catalog, node).empty()) return kNodeClaimNotFound;
-  const bool is_labelled = info.setup != NodeSetup::kUnlabelled;
-  if (is_labelled ? info.setup != NodeSetup::kInitialized
-                  : claim != nullptr && claim->has_conditions) {
-    return kNodeNotInitialized;
-  }
+  if (objects.HasSeveralClaims(info.name, info.provider_id)) return kNodeClaimNotFound;
+  if (!IsInitialized(info, claim)) return kNodeNotInitialized;
   if (info.do_not_disrupt) return kScaleDownDisabledAnnotation;
   if (objects.HasPools() && FindNodePool(catalog, node) == nullptr) return kNodePoolNotFound;
   return kNoReason;
@@ -127,6 +128,7 @@ UnremovableReason WhyNotConsolidatable(const Catalog& catalog, NodeId node, Disr
   using enum UnremovableReason;
   const Pool* const pool = FindNodePool(catalog, node);
   if (pool != nullptr) {
+    if (!pool->not_understood.empty()) return kConsolidationPolicyNotEvaluated;
     if (pool->is_static) return kStaticNodePool;
     if (!ConsolidateAfterOf(*pool)) return kConsolidationDisabled;
     if (reason == DisruptionReason::kUnderutilized) {
@@ -152,17 +154,16 @@ std::optional<int64_t> UnderConsolidateAfterUntil(const Catalog& catalog, NodeId
   return *claim->last_pod_event + *after_s;
 }
 
-bool EraseUnderConsolidateAfter(const Catalog& catalog, const NodeGroups& groups, int64_t now_s,
-                                NodeSet& nodes) {
-  if (!catalog.storage().karpenter().HasClaims() || !groups.SomeFollowKarpenter()) return false;
-  std::vector<NodeId> under;
+bool EraseClosed(const Catalog& catalog, const NodeGroups& groups, int64_t now_s, NodeSet& nodes) {
+  if (!groups.SomeFollowKarpenter()) return false;
+  std::vector<NodeId> closed;
   nodes.ForEach([&](NodeId node) {
-    if (groups.FollowsKarpenter(node) && UnderConsolidateAfterUntil(catalog, node, now_s)) {
-      under.push_back(node);
-    }
+    if (!groups.FollowsKarpenter(node)) return;
+    const bool is_set_up = IsInitialized(catalog.node(node), FindNodeClaim(catalog, node));
+    if (!is_set_up || UnderConsolidateAfterUntil(catalog, node, now_s)) closed.push_back(node);
   });
-  for (const NodeId node : under) nodes.Erase(node);
-  return !under.empty();
+  for (const NodeId node : closed) nodes.Erase(node);
+  return !closed.empty();
 }
 
 // --- Budgets -----------------------------------------------------------------------------
@@ -179,13 +180,16 @@ absl::StatusOr<bool> IsOpen(const Budget& budget, int64_t now_s) {
     return absl::InvalidArgumentError(
         absl::StrCat("duration: \"", *budget.duration, "\" is not a duration"));
   }
+  // A schedule that is not due within five years gives Karpenter the zero time, which is never
+  // after now.
   const std::optional<int64_t> next_s = schedule->Next(now_s - *open_s);
-  return next_s && *next_s <= now_s;
+  return !next_s || *next_s <= now_s;
 }
 
 absl::StatusOr<int64_t> AllowedNodes(const Budget& budget, int64_t nodes) {
   std::string_view text = budget.nodes;
-  if (const std::optional<int64_t> number = ParseInt64(text)) return *number;
+  // Karpenter keeps the lower 32 bits.
+  if (const std::optional<int64_t> number = ParseInt64(text)) return static_cast<int32_t>(*number);
   if (text.ends_with('%')) {
     text.remove_suffix(1);
     if (const std::optional<int64_t> percent = ParseInt64(text)) {

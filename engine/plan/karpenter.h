@@ -5,6 +5,9 @@
 // A rule that needs a NodePool or a NodeClaim holds only if the input has objects of that kind: the
 // input then has a warning.  If it has some, a node without its own stays.
 //
+// A node that several NodeClaims name stays, and so do the nodes of a NodePool that is not
+// understood.
+//
 // Not evaluated: the prices that decide about replacing a node (so a node without a label for its
 // zone or capacity type may go), and whether a pending pod was nominated for a node within the last
 // seconds, which only Karpenter's memory says.  A NodeClaim without any condition, and a node
@@ -65,10 +68,9 @@ UnremovableReason WhyNotConsolidatable(const Catalog& catalog, NodeId node, Disr
 // The time from which the node's consolidateAfter is over; nullopt: it is over at `now_s`.
 std::optional<int64_t> UnderConsolidateAfterUntil(const Catalog& catalog, NodeId node,
                                                   int64_t now_s);
-// Removes nodes under consolidateAfter from `nodes`, which pods of removed nodes must not use.
-// Returns whether there were any.
-bool EraseUnderConsolidateAfter(const Catalog& catalog, const NodeGroups& groups, int64_t now_s,
-                                NodeSet& nodes);
+// Removes nodes that Karpenter does not let pods of removed nodes use: those under
+// consolidateAfter, and those that it has not initialized.  Returns whether there were any.
+bool EraseClosed(const Catalog& catalog, const NodeGroups& groups, int64_t now_s, NodeSet& nodes);
 
 // What the budgets of all NodePools still allow.
 class NodePoolBudgets {

@@ -475,14 +475,21 @@ absl::Status PlanRules::SetDuties(NodeId node, std::span<const PodId> pods,
   return absl::OkStatus();
 }
 
-absl::Status PlanRules::CheckNodePool(const RemovableNode& removal) {
+absl::Status PlanRules::CheckNodePool(const RemovableNode& removal,
+                                      absl::FunctionRef<bool(PodId)> ran_there) {
   if (!groups_->FollowsKarpenter(removal.node)) return absl::OkStatus();
   // Karpenter counts 1 + priority / 2^25 for a pod, and nothing below zero.
-  const bool is_empty = std::ranges::all_of(removal.moves, [&](const Move& move) {
-    return 1 + static_cast<double>(PriorityOf(move.pod)) / (1 << 25) <= 0;
-  });
-  const std::string why = node_pools_.WhyKept(removal.node, is_empty);
-  if (!why.empty()) return RefusePlan(Name(removal.node), " ", why);
+  bool is_empty = true;     // Before the plan.
+  bool stays_empty = true;  // When the plan has brought pods.
+  for (const Move& move : removal.moves) {
+    if (1 + static_cast<double>(PriorityOf(move.pod)) / (1 << 25) <= 0) continue;
+    stays_empty = false;
+    if (ran_there(move.pod)) is_empty = false;
+  }
+  for (const bool empty : {is_empty, stays_empty}) {
+    const std::string why = node_pools_.WhyKept(removal.node, empty);
+    if (!why.empty()) return RefusePlan(Name(removal.node), " ", why);
+  }
   node_pools_.Remove(removal.node);
   return absl::OkStatus();
 }

@@ -100,7 +100,8 @@ class PlanRules {
 
   // After CheckPods, in the order of the plan: Karpenter's NodePool lets the node go, and the
   // removals before leave it a disruption.  Spends the disruption.
-  absl::Status CheckNodePool(const RemovableNode& removal);
+  absl::Status CheckNodePool(const RemovableNode& removal,
+                             absl::FunctionRef<bool(PodId)> ran_there);
 
  private:
   // Per-shape cache, filled on first use.

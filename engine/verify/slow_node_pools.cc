@@ -109,7 +109,32 @@ std::optional<Due> DueAt(const std::vector<std::string_view>& fields, int64_t at
              .at_minute = minute.matches && hour.matches && month.matches && on_day};
 }
 
-// Whether the budget is open; nullopt: it is not understood.
+// The last year in which Karpenter looks for a due time after `from_s`.
+int LastYearFrom(int64_t from_s) {
+  const std::chrono::sys_seconds from{std::chrono::seconds(from_s)};
+  const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(from));
+  return static_cast<int>(date.year()) + 5;
+}
+
+// Whether something is due after `after_s` and until the end of the year.
+bool IsDueWithin(const std::vector<std::string_view>& fields, int64_t after_s, int last_year) {
+  using std::chrono::days;
+  using std::chrono::sys_days;
+  sys_days day = std::chrono::floor<days>(std::chrono::sys_seconds(std::chrono::seconds(after_s)));
+  const auto start_s = [&] { return int64_t{day.time_since_epoch().count()} * 86400; };
+  for (int64_t at_s = start_s(); at_s < start_s() + 86400; at_s += 60) {
+    if (at_s > after_s && DueAt(fields, at_s)->at_minute) return true;
+  }
+  // Each minute field names some minute, so a due day has a due minute.
+  for (day += days(1); static_cast<int>(std::chrono::year_month_day(day).year()) <= last_year;
+       day += days(1)) {
+    if (DueAt(fields, start_s())->on_day) return true;
+  }
+  return false;
+}
+
+// Whether the budget is open; nullopt: it is not understood.  A schedule that is never due is
+// always open: Karpenter gets the zero time, which lies before now.
 std::optional<bool> IsOpenAt(const KarpenterObjects::Budget& budget, int64_t now_s) {
   if (!budget.schedule && !budget.duration) return true;
   const auto duration = ParseDuration(budget.duration.value_or("0s"));
@@ -148,7 +173,7 @@ std::optional<bool> IsOpenAt(const KarpenterObjects::Budget& budget, int64_t now
     // If nothing is due on the day, go to the last minute of the day before.
     at_s -= due.on_day ? 60 : behind(at_s, kDayS) + 60;
   }
-  return false;
+  return !IsDueWithin(fields, now_s, LastYearFrom(now_s - open_s));
 }
 
 }  // namespace
@@ -206,6 +231,8 @@ std::string SlowNodePools::WhyNotDisrupted(NodeId node) const {
   if (LabelOf(node).empty() || (claim == nullptr && objects.HasClaims())) {
     return "is not managed by Karpenter";
   }
+  const NodeInfo& info = catalog_->node(node);
+  if (objects.HasSeveralClaims(info.name, info.provider_id)) return "has several NodeClaims";
   if (!IsSetUp(node)) return "is not initialized";
   if (catalog_->node(node).do_not_disrupt) return "is annotated to stay";
   if (objects.HasPools() && PoolOf(node) == nullptr) return "has no NodePool";
@@ -213,12 +240,18 @@ std::string SlowNodePools::WhyNotDisrupted(NodeId node) const {
 }
 
 bool SlowNodePools::IsClosed(NodeId node) const {
+  return !IsSetUp(node) || IsUnderConsolidateAfter(node);
+}
+
+bool SlowNodePools::IsUnderConsolidateAfter(NodeId node) const {
   const KarpenterObjects::Pool* const pool = PoolOf(node);
   const KarpenterObjects::Claim* const claim = ClaimOf(node);
   if (pool == nullptr || claim == nullptr || !claim->last_pod_event) return false;
   const auto after =
       ParseDuration(pool->consolidate_after.empty() ? "0s" : pool->consolidate_after);
-  return after && std::chrono::seconds(now_s_ - *claim->last_pod_event) < *after;
+  // In seconds, as a time far away has too many nanoseconds.
+  return after &&
+         now_s_ - *claim->last_pod_event < std::chrono::ceil<std::chrono::seconds>(*after).count();
 }
 
 int64_t SlowNodePools::Allowed(const KarpenterObjects::Pool& pool, std::string_view reason) const {
@@ -243,7 +276,7 @@ int64_t SlowNodePools::CountAllowed(const KarpenterObjects::Pool& pool,
     if (!number) return 0;
     const __int128 product = static_cast<__int128>(*number) * all;
     const __int128 share = product <= 0 ? product / 100 : (product + 99) / 100;
-    const __int128 most = percent ? share : *number;
+    const __int128 most = percent ? share : static_cast<int32_t>(*number);
     if (!budget.reasons || std::ranges::find(*budget.reasons, reason) != budget.reasons->end()) {
       least = static_cast<int64_t>(std::min<__int128>(least, most));
     }
@@ -256,9 +289,10 @@ std::string SlowNodePools::WhyKept(NodeId node, bool is_empty) const {
   if (claim != nullptr && claim->has_conditions && !claim->consolidatable) {
     return "is not consolidatable";
   }
-  if (IsClosed(node)) return "is under consolidateAfter";
+  if (IsUnderConsolidateAfter(node)) return "is under consolidateAfter";
   const KarpenterObjects::Pool* const pool = PoolOf(node);
   if (pool == nullptr) return "";
+  if (!pool->not_understood.empty()) return "is of a NodePool that is not understood";
   if (pool->is_static) return "is of a static NodePool";
   if (!pool->consolidate_after.empty() && !ParseDuration(pool->consolidate_after)) {
     return "is never consolidated";

@@ -33,7 +33,8 @@ class SlowNodePools {
   [[nodiscard]] std::string WhyNotDisrupted(NodeId node) const;
   // Why the node's NodePool keeps it.  `is_empty`: no pod that counts has to move.
   [[nodiscard]] std::string WhyKept(NodeId node, bool is_empty) const;
-  // Whether consolidateAfter is not over, so that no pod of a removed node may come.
+  // Whether no pod of a removed node may come: consolidateAfter is not over, or Karpenter has not
+  // set the node up.
   [[nodiscard]] bool IsClosed(NodeId node) const;
   // Notes that the node goes.
   void Remove(NodeId node) { ++removed_[std::string(LabelOf(node))]; }
@@ -43,6 +44,7 @@ class SlowNodePools {
   [[nodiscard]] const KarpenterObjects::Pool* PoolOf(NodeId node) const;
   [[nodiscard]] const KarpenterObjects::Claim* ClaimOf(NodeId node) const;
   [[nodiscard]] bool IsSetUp(NodeId node) const;
+  [[nodiscard]] bool IsUnderConsolidateAfter(NodeId node) const;
   // How many nodes of the NodePool may go in all for the reason, at most.
   [[nodiscard]] int64_t Allowed(const KarpenterObjects::Pool& pool, std::string_view reason) const;
   [[nodiscard]] int64_t CountAllowed(const KarpenterObjects::Pool& pool,

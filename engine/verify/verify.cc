@@ -330,7 +330,9 @@ class Replay {
                             " has nothing left for ", rules_.Name(pod));
         });
     if (!pods.ok()) return pods;
-    if (absl::Status s = rules_.CheckNodePool(removal); !s.ok()) return s;
+    absl::Status pool = rules_.CheckNodePool(
+        removal, [&](PodId pod) { return snapshot_.NodeOf(pod) == removal.node; });
+    if (!pool.ok()) return pool;
     cluster_.BeginRemoval(removal.node);
     if (absl::Status s = PlaceAll(removal.moves); !s.ok()) return s;
     cluster_.EndRemoval();

@@ -304,6 +304,7 @@ class Encoder {
       if (budget.schedule) each.set_schedule(Id(*budget.schedule));
       if (budget.duration) each.set_duration(Id(*budget.duration));
     }
+    to.set_not_understood(Id(from.not_understood));
   }
 
   void Put(const objects::PodGroup& from, wire::PodGroup& to) {
@@ -833,6 +834,7 @@ class Decoder {
       if (each.has_schedule()) budget.schedule = At(each.schedule());
       if (each.has_duration()) budget.duration = At(each.duration());
     }
+    to.not_understood = At(from.not_understood());
   }
 
   void Get(const wire::PodGroup& from, objects::PodGroup& to) {

@@ -344,6 +344,7 @@ class ObjectFields {
   bool ReadOpenShiftMachine() { return ReadMachine("machine.openshift.io"); }
   bool ReadNodeClaim();
   bool ReadNodePool();
+  void CheckPoolVersion(Text api_version);
   bool Disruption(Value& value, objects::NodePool& pool);
   bool DisruptionBudget(Value& value, objects::NodePool::Budget& budget);
 
@@ -627,6 +628,7 @@ bool ObjectFields<Fields>::CheckNames() {
 template <typename Fields>
 std::string ObjectFields<Fields>::KindProblem(Text api_version, Text kind) {
   if (RuleFor(api_version, kind) != nullptr) return {};
+  if (FindUnevaluatedKind(api_version, kind) != nullptr) return {};
   const Text group = GroupOf(api_version);
   const auto equal = [](Text a, Text b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
@@ -2286,15 +2288,31 @@ bool ObjectFields<Fields>::ReadNodeClaim() {
 template <typename Fields>
 bool ObjectFields<Fields>::ReadNodePool() {
   auto& pool = Renewed<objects::NodePool>();
-  return EachPart([&](Key key, Value& value) {
+  const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "apiVersion") {
+      Text api_version;
+      if (!fields_.String(value, api_version)) return false;
+      CheckPoolVersion(api_version);
+      return true;
+    }
     if (key == "metadata") return Meta(value, pool.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == kNotUnderstoodSpec) return NotUnderstoodBefore(member);
       if (part == "disruption") return Disruption(member, pool);
       pool.is_static |= part == "replicas";
       return true;
     });
   });
+  pool.not_understood = batch_->texts.Copy(not_understood_);
+  return read;
+}
+
+// The fields of other versions may mean something else.
+template <typename Fields>
+void ObjectFields<Fields>::CheckPoolVersion(Text api_version) {
+  if (api_version.empty() || api_version == "karpenter.sh/v1") return;
+  NotUnderstood(absl::StrCat("apiVersion ", Printable(api_version)));
 }
 
 template <typename Fields>
@@ -2302,7 +2320,7 @@ bool ObjectFields<Fields>::Disruption(Value& value, objects::NodePool& pool) {
   return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "consolidationPolicy") return fields_.String(member, pool.policy);
     if (key == "consolidateAfter") return fields_.String(member, pool.consolidate_after);
-    if (key != "budgets") return true;
+    if (key != "budgets") return NotUnderstood("spec.disruption", key);
     pool.has_budgets = true;
     return fields_.Elements(
         member, [&](Value& each) { return DisruptionBudget(each, pool.budgets.emplace_back()); });
@@ -2315,7 +2333,7 @@ bool ObjectFields<Fields>::DisruptionBudget(Value& value, objects::NodePool::Bud
     if (key == "nodes") return fields_.String(member, budget.nodes);
     if (key == "schedule") return fields_.String(member, budget.schedule.emplace());
     if (key == "duration") return fields_.String(member, budget.duration.emplace());
-    if (key != "reasons") return true;
+    if (key != "reasons") return NotUnderstood("spec.disruption.budgets[]", key);
     budget.has_reasons = true;
     return Strings(member, budget.reasons);
   });

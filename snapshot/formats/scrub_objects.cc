@@ -558,6 +558,7 @@ struct Scrubber::Impl {
       if (budget.schedule) *budget.schedule = Keep("rules", *budget.schedule);
       if (budget.duration) *budget.duration = Keep("rules", *budget.duration);
     }
+    Do("not_understood", pool.not_understood);
   }
   void DoStruct(objects::DeviceQuantity& quantity) {
     quantity.name = Keep("devices", quantity.name);

@@ -707,6 +707,7 @@ Json ToJson(const objects::NodePool& pool) {
   Json& disruption = spec["disruption"] = Json::object();
   Put(disruption, "consolidationPolicy", pool.policy);
   Put(disruption, "consolidateAfter", pool.consolidate_after);
+  Put(spec, kNotUnderstoodSpec, pool.not_understood);
   if (!pool.has_budgets) return json;
   disruption["budgets"] = Json::array();
   for (const objects::NodePool::Budget& budget : pool.budgets) {

@@ -1088,7 +1088,8 @@ class InputCensus::LackFinder {
       Warn("NoNodePools",
            absl::StrCat(nodes,
                         ", and no NodePool is there: nodepools may forbid that nodes are removed "
-                        "(disruption budgets, consolidationPolicy, consolidateAfter)"));
+                        "(disruption budgets, consolidationPolicy, consolidateAfter)"),
+           Lack::kKinds);
     }
     if (with_claims > 0 && census_.node_claims_ == 0 && !IsKnownToBeEmpty("NodeClaim")) {
       Warn("NoNodeClaims",

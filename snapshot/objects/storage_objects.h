@@ -266,6 +266,7 @@ struct NodePool {
   Text consolidate_after;    // "30s", "Never"; "" means 0s.
   bool has_budgets = false;  // budgets is present.  Absent: one budget of 10%.
   std::vector<Budget> budgets;
+  Text not_understood;  // "spec.disruption.paused": no node of it goes.
 };
 
 // Objects that say which pods belong together, and what room pods will need.

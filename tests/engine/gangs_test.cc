@@ -314,9 +314,8 @@ TEST_F(GangsTest, AGangThatCannotMoveWholeKeepsAllItsNodes) {
   // One of its pods does not move: its node is no candidate, or nothing else has room for it.
   for (const bool has_room : {true, false}) {
     Cluster cluster = Train();
-    cluster.Add(Group("train", 5, /*whole=*/true)).Add(Node("e").Cpu(2000));
-    cluster.Add(Member("train-4", "e").Cpu(has_room ? 100 : 2000));
-    if (!has_room) cluster.Add(Node("f").Cpu(2000)).Add(Pod("alone").On("f").Cpu(1900));
+    cluster.Add(Group("train", 5, /*whole=*/true)).Add(Node("e").Cpu(4000));
+    cluster.Add(Member("train-4", "e").Cpu(has_room ? 100 : 3500));
     Make(cluster);
     request_.planner.drain.gangs = Gangs::kMove;
     request_.planner.scale_down_utilization_threshold = 1.5;

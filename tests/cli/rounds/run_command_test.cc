@@ -67,6 +67,7 @@ TEST(RunCommandTest, FlagsThatDoNotGoTogetherAreRefused) {
               HasSubstr("--state needs --socket: a daemon keeps the state"));
   EXPECT_THAT(why({"--server", "unix:e", "--socket", "e"}),
               HasSubstr("with --socket ebb is the daemon itself"));
+  EXPECT_THAT(why({"--simulate", "--gangs", "move"}), HasSubstr("does not go with `ebb run`"));
   EXPECT_THAT(why({"--simulate", "--strict"}),
               HasSubstr("with --simulate needs --input: a simulation of a generated cluster"));
   EXPECT_THAT(why({"--simulate", "--input", "x.json", "--nodes", "5"}),
