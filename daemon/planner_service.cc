@@ -42,6 +42,8 @@ constexpr size_t kExportPartBytes = size_t{1} << 20;
 
 constexpr uint32_t kPlanIntervalMs = 1000;
 
+constexpr uint32_t kProtocol = 1;  // VersionReply.protocol.
+
 std::string Cut(std::string text) {
   if (text.size() <= kMessageBytesMax) return text;
   size_t size = kMessageBytesMax;
@@ -360,6 +362,7 @@ wire::SyncRequest WithoutChanges(const wire::SyncRequest& request) {
   message.set_cluster_uid(request.cluster_uid());
   message.set_whole(request.whole());
   message.set_kubernetes_version(request.kubernetes_version());
+  message.set_cluster_token(request.cluster_token());
   if (request.has_broken_watches()) *message.mutable_broken_watches() = request.broken_watches();
   return message;
 }
@@ -477,7 +480,9 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
       }
       return absl::InvalidArgumentError("session: a stream is about one session");
     }
-    auto thread = sessions_.FindOrMake(request_.session());
+    // A token is of a session that exists.
+    auto thread = request_.cluster_token().empty() ? sessions_.FindOrMake(request_.session())
+                                                   : sessions_.Find(request_.session());
     if (!thread.ok()) return thread.status();
     told_.SetSession((*thread)->name());
     const std::lock_guard lock(mutex_);
@@ -530,6 +535,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
       cluster.SetBrokenWatches(*feeder_, broken_);
     }
     reply.set_version(cluster.version());
+    reply.set_cluster_token(cluster.Token());
     return reply;
   }
 
@@ -551,8 +557,10 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   // On the session's thread.
   absl::Status TakeMessage(SessionCluster& cluster, const ChangeBatch& batch,
                            const wire::SyncRequest& message, wire::SyncReply& reply) {
+    absl::Status taken = cluster.CheckToken(message.cluster_token());
+    if (!taken.ok()) return taken;
     // A message of another cluster is rejected as a whole.
-    absl::Status taken = cluster.CheckCluster(message.cluster_uid(), batch);
+    taken = cluster.CheckCluster(message.cluster_uid(), batch);
     if (!taken.ok()) return taken;
     // A UID in an earlier message was checked when that message came.
     if (named_cluster_.empty()) named_cluster_ = message.cluster_uid();
@@ -860,6 +868,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     Read("Frontier", &Impl::Frontier);
     Read("WhatIf", &Impl::WhatIf);
     Read("Pass", &Impl::Pass);
+    Read("PassTable", &Impl::PassTable);
     Read("Filter", &Impl::Filter);
     Read("Round", &Impl::Round);
     Read("ReportActuation", &Impl::ReportActuation);
@@ -956,6 +965,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     version.set_plan_api_version(std::string(kPlanApiVersion));
     version.set_pid(getpid());
     version.set_started_at(options_.started_at);
+    version.set_protocol(kProtocol);
     call->End(std::move(version));
     return call;
   }
@@ -984,11 +994,19 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   Unary* Open(Context* context, const wire::OpenRequest* request,
               wire::SessionStatus* reply) override {
     auto* const call = Call("Open", request->session(), context, reply);
-    call->On(options_.sessions->FindOrMake(request->session()), 0,
+    const auto kind = request->as_given() ? Sessions::Kind::kAsGiven : Sessions::Kind::kUsual;
+    call->On(options_.sessions->FindOrMake(request->session(), kind), 0,
              [request](Session& session, auto) -> absl::StatusOr<wire::SessionStatus> {
-               if (absl::Status s = session.cluster().SetSettings(request->settings()); !s.ok())
-                 return s;
-               return session.Status();
+               SessionCluster& cluster = session.cluster();
+               if (request->as_given() && !cluster.options().as_given) {
+                 return absl::FailedPreconditionError(
+                     absl::StrCat("as_given: session ", cluster.name(),
+                                  " exists and was created without it; Close it first"));
+               }
+               if (absl::Status s = cluster.SetSettings(request->settings()); !s.ok()) return s;
+               wire::SessionStatus status = session.Status();
+               status.set_cluster_token(cluster.Token());
+               return status;
              });
     return call;
   }
@@ -1067,13 +1085,27 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     return AskAboutPlans("WhatIf", context, request, reply, &SessionQuestions::WhatIf);
   }
 
-  Unary* Pass(Context* context, const wire::PlanInput* request, wire::PassReply* reply) override {
-    auto* const call = Call("Pass", request->session(), context, reply);
+  // A question whose whole request is a PlanInput.
+  template <typename Reply>
+  Unary* AskForPass(const char* name, Context* context, const wire::PlanInput* request,
+                    Reply* reply,
+                    absl::StatusOr<Reply> (SessionQuestions::*ask)(
+                        const wire::PlanInput&, std::optional<Clock::time_point>)) {
+    auto* const call = Call(name, request->session(), context, reply);
     call->Ask(options_.sessions->Find(request->session()), request->min_version(),
-              WithinMemory<wire::PassReply>([request](Session& session, auto end, auto&) {
-                return session.questions().Pass(*request, end);
+              WithinMemory<Reply>([request, ask](Session& session, auto end, auto&) {
+                return (session.questions().*ask)(*request, end);
               }));
     return call;
+  }
+
+  Unary* Pass(Context* context, const wire::PlanInput* request, wire::PassReply* reply) override {
+    return AskForPass("Pass", context, request, reply, &SessionQuestions::Pass);
+  }
+
+  Unary* PassTable(Context* context, const wire::PlanInput* request,
+                   wire::PassTable* reply) override {
+    return AskForPass("PassTable", context, request, reply, &SessionQuestions::PassTable);
   }
 
   Unary* Filter(Context* context, const wire::FilterCall* request,

@@ -5,6 +5,17 @@
 #include "absl/strings/str_cat.h"
 
 namespace ebb {
+namespace {
+
+SessionOptions AsGiven(SessionOptions options) {
+  options.as_given = true;
+  return options;
+}
+
+}  // namespace
+
+Sessions::Sessions(const SessionOptions& options, const Limits& limits)
+    : options_(options), as_given_options_(AsGiven(options)), limits_(limits) {}
 
 absl::StatusOr<std::shared_ptr<SessionThread>> Sessions::Find(std::string_view name) const {
   const std::string full = NameOf(name);
@@ -16,7 +27,8 @@ absl::StatusOr<std::shared_ptr<SessionThread>> Sessions::Find(std::string_view n
       absl::StrCat("session ", full, ": does not exist; Load, Apply or Sync create it"));
 }
 
-absl::StatusOr<std::shared_ptr<SessionThread>> Sessions::FindOrMake(std::string_view name) {
+absl::StatusOr<std::shared_ptr<SessionThread>> Sessions::FindOrMake(std::string_view name,
+                                                                    Kind kind) {
   const std::string full = NameOf(name);
   if (absl::Status s = CheckSessionName(full); !s.ok()) return s;
   const std::lock_guard lock(mutex_);
@@ -28,8 +40,9 @@ absl::StatusOr<std::shared_ptr<SessionThread>> Sessions::FindOrMake(std::string_
     return absl::ResourceExhaustedError(absl::StrCat("sessions: there are ", limits_.sessions_max,
                                                      ", as many as --max-sessions allows"));
   }
+  const SessionOptions& options = kind == Kind::kAsGiven ? as_given_options_ : options_;
   session =
-      std::make_shared<SessionThread>(std::make_unique<Session>(full, options_), limits_.calls_max);
+      std::make_shared<SessionThread>(std::make_unique<Session>(full, options), limits_.calls_max);
   return session;
 }
 

@@ -6,6 +6,7 @@
 #define EBB_DAEMON_SESSIONS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,9 +27,11 @@ class Sessions {
     size_t calls_max = 256;  // Waiting calls per session.
   };
 
+  // How the changes of a new session are taken (OpenRequest.as_given).
+  enum class Kind : uint8_t { kUsual, kAsGiven };
+
   // `options` outlives it.
-  Sessions(const SessionOptions& options, const Limits& limits)
-      : options_(options), limits_(limits) {}
+  Sessions(const SessionOptions& options, const Limits& limits);
 
   // "" is "default".
   static std::string NameOf(std::string_view name) {
@@ -38,7 +41,8 @@ class Sessions {
   // Errors: InvalidArgument: `name` is not a valid name; NotFound.
   absl::StatusOr<std::shared_ptr<SessionThread>> Find(std::string_view name) const;
   // Errors: InvalidArgument; ResourceExhausted; Unavailable: the daemon ends.
-  absl::StatusOr<std::shared_ptr<SessionThread>> FindOrMake(std::string_view name);
+  absl::StatusOr<std::shared_ptr<SessionThread>> FindOrMake(std::string_view name,
+                                                            Kind kind = Kind::kUsual);
   // Ends the session.  A running question ends soon, with Aborted; any other running call ends
   // first.  Errors: as Find().
   absl::Status Close(std::string_view name);
@@ -52,6 +56,7 @@ class Sessions {
 
  private:
   const SessionOptions& options_;
+  const SessionOptions as_given_options_;
   const Limits limits_;
   mutable std::mutex mutex_;
   bool closed_ = false;

@@ -127,6 +127,7 @@ void SessionCluster::PutStatus(wire::SessionStatus& status) const {
   if (const auto since_s = feed_.filling_since_s()) status.set_filling_since(*since_s);
   status.set_objects(live_->Objects());
   status.set_cluster_uid(feed_.cluster_uid());
+  status.set_as_given(options_.as_given);
   const FeedAge age = feed_.At(ClockS());
   if (age.not_fed_since_s && live_->Objects() > 0) {
     status.set_as_of(age.as_of_s);

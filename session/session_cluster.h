@@ -143,8 +143,10 @@ class SessionCluster {
   // `cluster_uid` says that the dump is of the session's cluster.
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings,
                                        std::string_view cluster_uid = "");
-  // Checks that the cluster and the settings have not changed since the Load that returned `token`.
-  // An empty token always passes.
+  // Identifies this session at this revision, and nothing else.
+  [[nodiscard]] std::string Token() const;
+  // Checks that the cluster and the settings have not changed since `token` was returned.  An empty
+  // token always passes.
   // Errors: Aborted: they have changed.
   [[nodiscard]] absl::Status CheckToken(std::string_view token) const;
 
@@ -228,8 +230,6 @@ class SessionCluster {
   void NoteNodesBrought();
   // Counts a gap if the cluster was complete and no client but `feeder` has fed the session.
   void NoteGap(std::optional<uint64_t> feeder);
-  // Identifies this session at this revision, and nothing else.
-  [[nodiscard]] std::string Token() const;
   // Drops the assumption of a Load() that its dump is complete: it does not hold for objects of a
   // resync.
   void ForgetLoadsAssumption();

@@ -370,8 +370,9 @@ absl::StatusOr<wire::PassReply> SessionQuestions::Pass(const wire::PlanInput& qu
 absl::StatusOr<wire::PassTable> SessionQuestions::PassTable(const wire::PlanInput& question,
                                                             std::optional<Clock::time_point> end) {
   return MakePass<wire::PassTable>(
-      question, end, [](const Catalog& catalog, const ebb::Plan& plan, wire::PassTable& reply) {
+      question, end, [this](const Catalog& catalog, const ebb::Plan& plan, wire::PassTable& reply) {
         WritePassTable(catalog, plan, &reply);
+        cluster_.PutFreshness(reply);
       });
 }
 

@@ -2,24 +2,30 @@ package clusterautoscaler
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
 	"ebb/go/clusterautoscaler/wire"
 )
 
-// Engine holds one cluster and plans for it. Only one goroutine may use it at a time.
+// ErrClosed is the error of calls on an engine that was closed.
+var ErrClosed = errors.New("the engine was used after Close")
+
+// Engine holds one cluster and plans for it. Only one goroutine may use it at a time. Package engine
+// has ebb inside the program, package remote asks a daemon. An error may have a cause
+// (fallback.CauseOf).
 type Engine interface {
 	// Apply applies changes, which come in parts, in their order. It iterates over them once, in
 	// the caller's goroutine. An error ends the iteration early; then some of the changes may have
 	// been applied, and the engine needs a Reset.
 	Apply(ctx context.Context, changes iter.Seq[[]wire.Change]) error
 	// Configure sets the options of the passes from now on.
-	Configure(options Options) error
+	Configure(ctx context.Context, options Options) error
 	// Pass evaluates the candidates. It remembers where pods were placed, as hints for the next
 	// pass.
 	Pass(ctx context.Context, request *Request) (*Result, error)
-	// Reset removes all objects; the caller then sends the whole cluster again.
+	// Reset removes all objects and options; the caller then sends the whole cluster again.
 	Reset() error
 	// Close frees the engine.
 	Close() error

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"ebb/go/ebb/ranges"
 )
 
 // A Batch is an ordered list of changes for [Cluster.Apply]. It may be applied again, to the same
@@ -41,12 +43,12 @@ func NewBatch() (*Batch, error) {
 // do runs call while no other call on the batch runs.
 func (b *Batch) do(call func(*C.ebb_batch) error) error {
 	if b == nil {
-		return ErrClosed
+		return closed("batch")
 	}
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.handle == nil {
-		return ErrClosed
+		return closed("batch")
 	}
 	return call(b.handle)
 }
@@ -69,7 +71,7 @@ func (b *Batch) put(encoding C.ebb_encoding, object []byte) error {
 }
 
 // A Range is the position of one object in a buffer of many: data[Begin:End].
-type Range struct{ Begin, End uint }
+type Range = ranges.Range
 
 // PutManyProtobuf adds many objects in one call of C, in the order of ranges. It returns the number
 // of objects added: all of them, or, with an error, those before the rejected one.

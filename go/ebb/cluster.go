@@ -12,6 +12,7 @@ package ebb
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"strings"
@@ -57,6 +58,7 @@ type Options struct {
 // It accepts calls from any goroutine. They run one after the other; a call that waits for another
 // one gives up when its context ends. Calls on a nil Cluster return [ErrClosed].
 type Cluster struct {
+	name    string
 	turn    chan struct{}  // Holds one element while a call runs.
 	handle  *C.ebb_cluster // Nil: closed. Guarded by turn.
 	cleanup runtime.Cleanup
@@ -99,7 +101,7 @@ func newCluster(abiVersion uint32, options Options) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	made := &Cluster{turn: make(chan struct{}, 1), handle: handle}
+	made := &Cluster{name: cmp.Or(options.Name, "cluster"), turn: make(chan struct{}, 1), handle: handle}
 	made.cleanup = runtime.AddCleanup(made, freeCluster, handle)
 	return made, nil
 }
@@ -122,7 +124,7 @@ func (c *Cluster) Close() error {
 // do runs call while no other call on the cluster runs.
 func (c *Cluster) do(ctx context.Context, call func(*C.ebb_cluster) error) error {
 	if c == nil || c.turn == nil {
-		return ErrClosed
+		return closed("cluster")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -138,7 +140,7 @@ func (c *Cluster) do(ctx context.Context, call func(*C.ebb_cluster) error) error
 		return err
 	}
 	if c.handle == nil {
-		return ErrClosed
+		return closed("cluster " + c.name)
 	}
 	return call(c.handle)
 }

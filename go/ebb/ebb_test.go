@@ -365,6 +365,11 @@ func TestUsedAfterClose(t *testing.T) {
 	if !errors.Is(err, ErrClosed) || !errors.Is(batch.PutJSON(nil), ErrClosed) || !errors.Is(cluster.Close(), ErrClosed) {
 		t.Error("answered after Close")
 	}
+	for want, err := range map[string]error{"ebb: cluster cluster: used after Close": err, "ebb: batch: used after Close": batch.Clear()} {
+		if !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
 }
 
 // ---------------------------------------------------------------- contexts

@@ -67,9 +67,15 @@ func (e *Error) Error() string { return "ebb: " + e.Message }
 // Unwrap returns the code.
 func (e *Error) Unwrap() error { return e.Code }
 
-// ErrClosed is returned by calls on a Cluster or Batch that was closed or never made. Its code is
-// FailedPrecondition.
+// ErrClosed is the error of calls on a Cluster or Batch that was closed or never made; the returned
+// error also names the object. Its code is FailedPrecondition.
 var ErrClosed error = &Error{Code: FailedPrecondition, Message: "used after Close, or never made"}
+
+// closed is ErrClosed of an object.
+type closed string
+
+func (c closed) Error() string { return "ebb: " + string(c) + ": used after Close, or never made" }
+func (c closed) Unwrap() error { return ErrClosed }
 
 // errorOf converts the code and error of a C call, and frees the latter.
 func errorOf(code C.ebb_code, failure *C.ebb_error) error {

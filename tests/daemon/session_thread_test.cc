@@ -578,5 +578,17 @@ TEST(SessionsTest, AreFoundByName) {
   EXPECT_EQ(sessions.FindOrMake("d").status().code(), absl::StatusCode::kUnavailable);
 }
 
+TEST(SessionsTest, OnlyANewSessionTakesObjectsAsGiven) {
+  SessionOptions options;
+  Sessions sessions(options, Sessions::Limits());
+  const auto as_given = [](const std::shared_ptr<SessionThread>& session) {
+    return session->Status().as_given();
+  };
+  EXPECT_TRUE(as_given(*sessions.FindOrMake("given", Sessions::Kind::kAsGiven)));
+  EXPECT_TRUE(as_given(*sessions.FindOrMake("given")));
+  EXPECT_FALSE(as_given(*sessions.FindOrMake("usual")));
+  EXPECT_FALSE(as_given(*sessions.FindOrMake("usual", Sessions::Kind::kAsGiven)));
+}
+
 }  // namespace
 }  // namespace ebb::session_thread_test

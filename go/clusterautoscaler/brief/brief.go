@@ -10,13 +10,13 @@
 // this code is not written (false). The caller then writes the whole pod, so that ebb sees the
 // field that it does not understand.
 //
-// Bytes: written from the end of a buffer to its start, as the types of k8s.io/api do. As with
-// those types, a buffer that is too small causes an index out of range. Maps are written in the
-// order of their keys.
+// Bytes: written from the end of a buffer to its start, as the types of k8s.io/api do. If the
+// buffer is too small, the result is ErrNoRoom. Maps are written in the order of their keys.
 // Threads: a pod or node is only read; one goroutine uses a Writer at a time.
 package brief
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 
@@ -26,6 +26,7 @@ import (
 
 // Marshaler is implemented by the types of k8s.io/api.
 type Marshaler interface {
+	Size() int
 	MarshalToSizedBuffer(data []byte) (int, error)
 }
 
@@ -34,11 +35,16 @@ type Writer struct {
 	data []byte
 	at   int
 	err  error
+	// Takes the rest of an object for which data has no room.
+	scratch []byte
 
 	keys    []string
 	amounts [amountsKept]amount
 	next    int
 }
+
+// ErrNoRoom is the error of Write if the buffer is too small.
+var ErrNoRoom = errors.New("the buffer has no room for the object")
 
 // Write writes the object to the end of data and returns the number of bytes. It returns false, and
 // has written nothing, if the object is neither a pod nor a node, or is a pod with a field unknown
@@ -56,7 +62,10 @@ func (w *Writer) Write(data []byte, object any) (size int, ok bool, err error) {
 	default:
 		return 0, false, nil
 	}
-	return len(data) - w.at, true, w.err
+	if w.err != nil {
+		return 0, true, w.err
+	}
+	return len(data) - w.at, true, nil
 }
 
 // ---------------------------------------------------------------------------
@@ -104,8 +113,23 @@ func hasUnknown[T any](object *T, fields []int) bool {
 // ---------------------------------------------------------------------------
 // Bytes, written backwards
 
+// need makes room for n more bytes. If data has none, the rest of the object is written to scratch.
+func (w *Writer) need(n int) {
+	if n <= w.at {
+		return
+	}
+	if w.err == nil {
+		w.err = ErrNoRoom
+	}
+	if len(w.scratch) < n {
+		w.scratch = make([]byte, max(n, 4096))
+	}
+	w.data, w.at = w.scratch, len(w.scratch)
+}
+
 func (w *Writer) varint(value uint64) {
 	if value < 0x80 {
+		w.need(1)
 		w.at--
 		w.data[w.at] = byte(value)
 		return
@@ -114,6 +138,7 @@ func (w *Writer) varint(value uint64) {
 	for rest := value; rest >= 0x80; rest >>= 7 {
 		size++
 	}
+	w.need(size)
 	w.at -= size
 	for i := w.at; ; i++ {
 		if value < 0x80 {
@@ -138,6 +163,7 @@ func (w *Writer) close(field, end int) {
 }
 
 func (w *Writer) bytes(field int, value string) {
+	w.need(len(value))
 	end := w.at
 	w.at -= len(value)
 	copy(w.data[w.at:end], value)
@@ -175,6 +201,7 @@ func (w *Writer) optionalFlag(field int, value *bool) {
 
 // whole writes a part by its own Marshal.
 func (w *Writer) whole(field int, part Marshaler) {
+	w.need(part.Size())
 	end := w.at
 	size, err := part.MarshalToSizedBuffer(w.data[:w.at])
 	if err != nil && w.err == nil {
@@ -269,8 +296,9 @@ func (w *Writer) resources(field int, list v1.ResourceList) {
 }
 
 func (w *Writer) resource(field int, name string, quantity *resource.Quantity) {
-	end := w.at
 	text := w.spelled(quantity)
+	w.need(len(text))
+	end := w.at
 	w.at -= len(text)
 	copy(w.data[w.at:], text)
 	w.close(1, end)

@@ -1,30 +1,44 @@
-// Package engine implements clusterautoscaler.Engine with ebb.
+//go:build cgo && ebb
+
 package engine
 
 import (
 	"context"
 	"iter"
-	"time"
-
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/line"
+	"ebb/go/clusterautoscaler/message"
 	"ebb/go/clusterautoscaler/wire"
 	"ebb/go/ebb"
-	"ebb/go/ebb/plannerpb"
 )
 
 type engine struct {
-	cluster *ebb.Cluster
-	// Kept for the next Apply: empty batches, and readers with their buffers.
-	batches []*ebb.Batch
-	readers []*reader
+	cluster *ebb.Cluster // Nil: closed.
+	line    line.Line[*ebb.Batch]
 }
 
 // New returns an engine without objects. Close frees its memory; otherwise the collector does so
 // later.
 func New() (clusterautoscaler.Engine, error) {
 	e := &engine{}
+	e.line = line.Line[*ebb.Batch]{
+		New: ebb.NewBatch,
+		Put: func(batch *ebb.Batch, objects *wire.Buffer) error {
+			_, err := batch.PutManyProtobuf(objects.Data(), objects.Ranges())
+			return err
+		},
+		Delete: func(batch *ebb.Batch, change *wire.Change) error {
+			return batch.Delete(ebb.Reference{
+				Kind: change.Kind.Name, Namespace: change.Namespace, Name: change.Name, UID: change.UID,
+			})
+		},
+		Take: func(ctx context.Context, batch *ebb.Batch) error {
+			_, err := e.cluster.Apply(ctx, batch)
+			return err
+		},
+		Clear: (*ebb.Batch).Clear,
+	}
 	return e, e.open()
 }
 
@@ -36,10 +50,9 @@ func (e *engine) open() (err error) {
 func (e *engine) Close() error {
 	cluster := e.cluster
 	e.cluster = nil
-	for _, batch := range e.batches {
+	for _, batch := range e.line.Batches() {
 		_ = batch.Close()
 	}
-	e.batches = nil
 	if cluster == nil {
 		return nil
 	}
@@ -53,52 +66,28 @@ func (e *engine) Reset() error {
 	return e.open()
 }
 
-// Configure passes the options to ebb under the names of docs/rounds.md. ebb's cache of unremovable
-// nodes is off, because the autoscaler has its own.
-func (e *engine) Configure(o clusterautoscaler.Options) error {
-	type fields = map[string]any
-	options, err := structpb.NewStruct(fields{"scaleDown": fields{"planner": fields{
-		"scaleDownUnreadyEnabled":              o.ScaleDownUnreadyEnabled,
-		"ignoreMirrorPodsUtilization":          o.IgnoreMirrorPodsUtilization,
-		"unremovableNodeRecheckTimeoutSeconds": 0,
-		"minNodesPerPass":                      0,
-		"drain": fields{
-			"skipNodesWithSystemPods":                   o.SkipNodesWithSystemPods,
-			"skipNodesWithLocalStorage":                 o.SkipNodesWithLocalStorage,
-			"skipNodesWithCustomControllerPods":         o.SkipNodesWithCustomControllerPods,
-			"minReplicaCount":                           o.MinReplicaCount,
-			"blockingSystemPodDisruptionTimeoutSeconds": int64(o.BlockingSystemPodDisruptionTimeout / time.Second),
-			"gangs": "ignore", // As the autoscaler does.
-		},
-	}}})
+func (e *engine) Configure(ctx context.Context, o clusterautoscaler.Options) error {
+	settings, err := message.SettingsOf(o)
 	if err != nil {
 		return err
 	}
-	return e.cluster.SetSettings(context.Background(), &plannerpb.Settings{Options: options})
+	return e.cluster.SetSettings(ctx, settings)
 }
 
-// Apply encodes the objects in several goroutines while the caller's iterator is still finding
-// further changes, and applies them in their order.
 func (e *engine) Apply(ctx context.Context, changes iter.Seq[[]wire.Change]) error {
 	if e.cluster == nil {
-		return ebb.ErrClosed
+		return clusterautoscaler.ErrClosed
 	}
-	line := e.newLine(ctx)
-	for part := range changes {
-		if !line.add(part) {
-			break
-		}
-	}
-	return line.end()
+	return e.line.Run(ctx, changes)
 }
 
 func (e *engine) Pass(ctx context.Context, request *clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
 	if request.TimeLimit <= 0 && e.cluster != nil && ctx.Err() == nil {
 		return &clusterautoscaler.Result{Termination: "deadline", Skipped: request.Candidates}, nil
 	}
-	answer, err := e.cluster.PassTable(ctx, callOf(request))
+	answer, err := e.cluster.PassTable(ctx, message.CallOf(request))
 	if err != nil {
 		return nil, err
 	}
-	return resultOf(answer)
+	return message.ResultOf(answer)
 }

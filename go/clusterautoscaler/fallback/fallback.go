@@ -2,6 +2,7 @@
 package fallback
 
 import (
+	"errors"
 	"sync"
 )
 
@@ -20,12 +21,40 @@ const (
 	CSINodeAware      = "csi-node-aware"     // CSI node aware scheduling is on.
 	OwnSimulator      = "own-simulator"      // The fork has a simulator of its own.
 	Snapshot          = "snapshot"           // The snapshot could not be listed.
+	Flags             = "flags"              // A flag has an unknown value.
+
+	// For a loop, if the engine is another process:
+	DaemonUnavailable = "daemon-unavailable" // It cannot be reached, or the connection broke.
+	DaemonVersion     = "daemon-version"     // It speaks another version of the protocol.
+	DaemonLimit       = "daemon-limit"       // An object, a message or the cluster exceeds a limit of it.
+	SessionLost       = "session-lost"       // It was started again, or another client closed the session.
+	SessionChanged    = "session-changed"    // Another client changed the session.
 
 	// For a node:
 	DynamicResources = "dynamic-resources" // Its pods need devices that ebb does not allocate.
 	NodeGroup        = "node-group"        // Its group or the group's options cannot be read.
 	GPU              = "gpu"               // The provider reports its GPUs differently.
 )
+
+// Error is an error with its cause.
+type Error struct {
+	Cause string
+	Err   error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error without the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CauseOf returns the cause of an error; `otherwise` if it has none.
+func CauseOf(err error, otherwise string) string {
+	var known *Error
+	if errors.As(err, &known) {
+		return known.Cause
+	}
+	return otherwise
+}
 
 // Log counts causes. Several goroutines may use it.
 type Log struct {

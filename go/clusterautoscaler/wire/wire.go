@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"ebb/go/clusterautoscaler/brief"
-	"ebb/go/ebb"
+	"ebb/go/ebb/ranges"
 )
 
 // Object is implemented by every type of k8s.io/api.
@@ -73,13 +73,13 @@ type Change struct {
 	UID string
 }
 
-// Buffer holds encoded objects, from its end to its start: the types of k8s.io/api write themselves
-// backwards, which saves measuring them first; measuring would cost as much again.
+// Buffer holds encoded objects, from its end to its start: as the types of k8s.io/api, objects are
+// written backwards, which saves measuring their parts first.
 type Buffer struct {
 	data  []byte
 	start int
 	// The last object comes first in the data.
-	ranges []ebb.Range
+	ranges []ranges.Range
 	brief  brief.Writer
 }
 
@@ -101,7 +101,7 @@ func (b *Buffer) Len() int { return len(b.ranges) }
 func (b *Buffer) Data() []byte { return b.data }
 
 // Ranges returns the positions of the objects, in the order in which they were put.
-func (b *Buffer) Ranges() []ebb.Range { return b.ranges }
+func (b *Buffer) Ranges() []ranges.Range { return b.ranges }
 
 // Object returns the bytes of the i-th object.
 func (b *Buffer) Object(i int) []byte { return b.data[b.ranges[i].Begin:b.ranges[i].End] }
@@ -126,16 +126,17 @@ func (b *Buffer) tryPut(kind *Kind, object Object) (ok bool, err error) {
 	if b.start < head {
 		return false, nil
 	}
-	defer func() {
-		// A buffer that is too small causes an index out of range, or a slice of negative length.
-		if recover() != nil {
-			ok, err = false, nil
-		}
-	}()
 	// Leave room for the head in front of what is written here.
-	size, known, err := b.brief.Write(b.data[head:b.start], object)
+	room := b.data[head:b.start]
+	size, known, err := b.brief.Write(room, object)
 	if !known && err == nil {
-		size, err = object.MarshalToSizedBuffer(b.data[head:b.start])
+		if object.Size() > len(room) {
+			return false, nil
+		}
+		size, err = object.MarshalToSizedBuffer(room)
+	}
+	if err == brief.ErrNoRoom {
+		return false, nil
 	}
 	if err != nil {
 		return false, err
@@ -146,7 +147,7 @@ func (b *Buffer) tryPut(kind *Kind, object Object) (ok bool, err error) {
 	copy(b.data[at:], length[:used])
 	at -= len(kind.head)
 	copy(b.data[at:], kind.head)
-	b.ranges = append(b.ranges, ebb.Range{Begin: uint(at), End: uint(b.start)})
+	b.ranges = append(b.ranges, ranges.Range{Begin: uint(at), End: uint(b.start)})
 	b.start = at
 	return true, nil
 }

@@ -389,8 +389,12 @@ type VersionReply struct {
 	PlanApiVersion string                 `protobuf:"bytes,2,opt,name=plan_api_version,json=planApiVersion,proto3" json:"plan_api_version,omitempty"` // The version of JSON plans: "ebb/v1alpha1".
 	Pid            int64                  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
 	StartedAt      int64                  `protobuf:"varint,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The version of these calls and messages.  It is raised when an answer gets another meaning or a
+	// call goes away.  A client refuses a daemon whose protocol it does not know, and so does not
+	// depend on the release.  1: the first one; 0: the daemon is older than this field.
+	Protocol      uint32 `protobuf:"varint,5,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VersionReply) Reset() {
@@ -447,6 +451,13 @@ func (x *VersionReply) GetPid() int64 {
 func (x *VersionReply) GetStartedAt() int64 {
 	if x != nil {
 		return x.StartedAt
+	}
+	return 0
+}
+
+func (x *VersionReply) GetProtocol() uint32 {
+	if x != nil {
+		return x.Protocol
 	}
 	return 0
 }
@@ -590,9 +601,15 @@ func (x *GroupSize) GetMaxSize() int64 {
 }
 
 type OpenRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	Settings      *Settings              `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Session  string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	Settings *Settings              `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The session takes its changes literally and assumes that nothing is missing.  Pods that have
+	// ended or are expendable count too, a namespace without an object has no labels, and a node
+	// without pods is empty.  For a client that leaves out such pods itself, as the autoscaler does.
+	// False changes nothing.
+	// FAILED_PRECONDITION: the session exists and was not created in this way.
+	AsGiven       bool `protobuf:"varint,3,opt,name=as_given,json=asGiven,proto3" json:"as_given,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -639,6 +656,13 @@ func (x *OpenRequest) GetSettings() *Settings {
 		return x.Settings
 	}
 	return nil
+}
+
+func (x *OpenRequest) GetAsGiven() bool {
+	if x != nil {
+		return x.AsGiven
+	}
+	return false
 }
 
 type CloseRequest struct {
@@ -847,8 +871,11 @@ type SessionStatus struct {
 	NotFedSince *int64 `protobuf:"varint,23,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"`
 	ClusterUid  string `protobuf:"bytes,24,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"` // "": unknown.
 	// Of the last round, and its time.  Absent: this process has made no round.
-	Unremovable   *UnremovableNodes `protobuf:"bytes,25,opt,name=unremovable,proto3,oneof" json:"unremovable,omitempty"`
-	LastRoundAt   int64             `protobuf:"varint,26,opt,name=last_round_at,json=lastRoundAt,proto3" json:"last_round_at,omitempty"`
+	Unremovable *UnremovableNodes `protobuf:"bytes,25,opt,name=unremovable,proto3,oneof" json:"unremovable,omitempty"`
+	LastRoundAt int64             `protobuf:"varint,26,opt,name=last_round_at,json=lastRoundAt,proto3" json:"last_round_at,omitempty"`
+	AsGiven     bool              `protobuf:"varint,27,opt,name=as_given,json=asGiven,proto3" json:"as_given,omitempty"` // OpenRequest.as_given.
+	// Only in the reply of Open: as SyncReply.cluster_token.
+	ClusterToken  string `protobuf:"bytes,28,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1063,6 +1090,20 @@ func (x *SessionStatus) GetLastRoundAt() int64 {
 		return x.LastRoundAt
 	}
 	return 0
+}
+
+func (x *SessionStatus) GetAsGiven() bool {
+	if x != nil {
+		return x.AsGiven
+	}
+	return false
+}
+
+func (x *SessionStatus) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
 }
 
 // How current an answer is.
@@ -1713,8 +1754,13 @@ type SyncRequest struct {
 	// that version apply, instead of those of the newest kubelet, unless the settings have a version.
 	// "", or a text that does not begin with two numbers: no change.
 	KubernetesVersion string `protobuf:"bytes,8,opt,name=kubernetes_version,json=kubernetesVersion,proto3" json:"kubernetes_version,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// In the first message: the token of the last reply that this client has.  The stream is then
+	// only about that session in that state: NOT_FOUND if the session does not exist, ABORTED if it
+	// holds something else by now, and nothing of the stream is applied.  "": any state; the session
+	// is created if it does not exist.
+	ClusterToken  string `protobuf:"bytes,9,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SyncRequest) Reset() {
@@ -1803,12 +1849,22 @@ func (x *SyncRequest) GetKubernetesVersion() string {
 	return ""
 }
 
+func (x *SyncRequest) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
+}
+
 type SyncReply struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Version         uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	DeletedByResync uint64                 `protobuf:"varint,2,opt,name=deleted_by_resync,json=deletedByResync,proto3" json:"deleted_by_resync,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Stands for exactly what the session holds after this batch, with its settings:
+	// PlanInput.cluster_token, SyncRequest.cluster_token.  Opaque, as LoadReply.cluster_token.
+	ClusterToken  string `protobuf:"bytes,3,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SyncReply) Reset() {
@@ -1853,6 +1909,13 @@ func (x *SyncReply) GetDeletedByResync() uint64 {
 		return x.DeletedByResync
 	}
 	return 0
+}
+
+func (x *SyncReply) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
 }
 
 type Warning struct {
@@ -1990,10 +2053,10 @@ type PlanInput struct {
 	// Try the plan with a simulated scheduler that does not know it; absent: no trials.  For Plan;
 	// with robust also for Explain, WhatIf and WatchPlans.
 	Trials *Trials `protobuf:"bytes,23,opt,name=trials,proto3,oneof" json:"trials,omitempty"`
-	// LoadReply.cluster_token: the question is about the cluster of that Load.  Returns ABORTED if
-	// the session holds something else by now: after another Load, a change of an object or of the
-	// session's settings, or a stream that began or stopped feeding it.  "": about what the session
-	// holds.  Not for WatchPlans.
+	// The cluster_token of a LoadReply, SyncReply or of Open's reply: the question is about the
+	// cluster that it stands for.  Returns ABORTED if the session holds something else by now: after
+	// another Load, a change of an object or of the session's settings, or a stream that began or
+	// stopped feeding it.  "": about what the session holds.  Not for WatchPlans.
 	ClusterToken string `protobuf:"bytes,24,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
 	// Keep the last stable plan of the session, and repair it; absent: the plan is made in the
 	// autoscaler's order.  Only for Plan, WatchPlans, and Explain without remedies.  Excludes search
@@ -4685,7 +4748,7 @@ func (x *NodeUse) GetUtilization() float64 {
 
 // A PassReply in columns: the same plan, with each name of a node, a namespace and a reason stored
 // only once.  For callers for whom tens of thousands of Move messages would cost more than the
-// pass.  Available only inside a program (EBB_CALL_PASS_TABLE of ebb.h).
+// pass.
 //
 // Nodes, namespaces and reasons are numbers: indices into the lists of names.  Pods are listed in
 // the order in which the plan mentions them.  For each removal: the pods that move, its DaemonSet
@@ -4719,13 +4782,14 @@ type PassTable struct {
 	HasPod          []bool   `protobuf:"varint,20,rep,packed,name=has_pod,json=hasPod,proto3" json:"has_pod,omitempty"`
 	Skipped         []uint32 `protobuf:"varint,21,rep,packed,name=skipped,proto3" json:"skipped,omitempty"`
 	// For each node whose utilization decided something.
-	UsedNodes     []uint32  `protobuf:"varint,22,rep,packed,name=used_nodes,json=usedNodes,proto3" json:"used_nodes,omitempty"`
-	Cpu           []float64 `protobuf:"fixed64,23,rep,packed,name=cpu,proto3" json:"cpu,omitempty"`
-	Memory        []float64 `protobuf:"fixed64,24,rep,packed,name=memory,proto3" json:"memory,omitempty"`
-	Gpu           []float64 `protobuf:"fixed64,25,rep,packed,name=gpu,proto3" json:"gpu,omitempty"`
-	Resources     []string  `protobuf:"bytes,26,rep,name=resources,proto3" json:"resources,omitempty"`
-	UsedResources []uint32  `protobuf:"varint,27,rep,packed,name=used_resources,json=usedResources,proto3" json:"used_resources,omitempty"` // Indices into `resources`.
-	Utilization   []float64 `protobuf:"fixed64,28,rep,packed,name=utilization,proto3" json:"utilization,omitempty"`
+	UsedNodes     []uint32   `protobuf:"varint,22,rep,packed,name=used_nodes,json=usedNodes,proto3" json:"used_nodes,omitempty"`
+	Cpu           []float64  `protobuf:"fixed64,23,rep,packed,name=cpu,proto3" json:"cpu,omitempty"`
+	Memory        []float64  `protobuf:"fixed64,24,rep,packed,name=memory,proto3" json:"memory,omitempty"`
+	Gpu           []float64  `protobuf:"fixed64,25,rep,packed,name=gpu,proto3" json:"gpu,omitempty"`
+	Resources     []string   `protobuf:"bytes,26,rep,name=resources,proto3" json:"resources,omitempty"`
+	UsedResources []uint32   `protobuf:"varint,27,rep,packed,name=used_resources,json=usedResources,proto3" json:"used_resources,omitempty"` // Indices into `resources`.
+	Utilization   []float64  `protobuf:"fixed64,28,rep,packed,name=utilization,proto3" json:"utilization,omitempty"`
+	Freshness     *Freshness `protobuf:"bytes,29,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4952,6 +5016,13 @@ func (x *PassTable) GetUsedResources() []uint32 {
 func (x *PassTable) GetUtilization() []float64 {
 	if x != nil {
 		return x.Utilization
+	}
+	return nil
+}
+
+func (x *PassTable) GetFreshness() *Freshness {
+	if x != nil {
+		return x.Freshness
 	}
 	return nil
 }
@@ -9345,13 +9416,14 @@ var File_planner_proto protoreflect.FileDescriptor
 const file_planner_proto_rawDesc = "" +
 	"\n" +
 	"\rplanner.proto\x12\febb.v1alpha1\x1a\x1cgoogle/protobuf/struct.proto\"\x10\n" +
-	"\x0eVersionRequest\"\x83\x01\n" +
+	"\x0eVersionRequest\"\x9f\x01\n" +
 	"\fVersionReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12(\n" +
 	"\x10plan_api_version\x18\x02 \x01(\tR\x0eplanApiVersion\x12\x10\n" +
 	"\x03pid\x18\x03 \x01(\x03R\x03pid\x12\x1d\n" +
 	"\n" +
-	"started_at\x18\x04 \x01(\x03R\tstartedAt\"\xc2\x01\n" +
+	"started_at\x18\x04 \x01(\x03R\tstartedAt\x12\x1a\n" +
+	"\bprotocol\x18\x05 \x01(\rR\bprotocol\"\xc2\x01\n" +
 	"\bSettings\x121\n" +
 	"\aoptions\x18\x01 \x01(\v2\x17.google.protobuf.StructR\aoptions\x12\x1f\n" +
 	"\vnode_groups\x18\x02 \x01(\tR\n" +
@@ -9362,10 +9434,11 @@ const file_planner_proto_rawDesc = "" +
 	"\tGroupSize\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\bmin_size\x18\x02 \x01(\x03R\aminSize\x12\x19\n" +
-	"\bmax_size\x18\x03 \x01(\x03R\amaxSize\"[\n" +
+	"\bmax_size\x18\x03 \x01(\x03R\amaxSize\"v\n" +
 	"\vOpenRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x122\n" +
-	"\bsettings\x18\x02 \x01(\v2\x16.ebb.v1alpha1.SettingsR\bsettings\"(\n" +
+	"\bsettings\x18\x02 \x01(\v2\x16.ebb.v1alpha1.SettingsR\bsettings\x12\x19\n" +
+	"\bas_given\x18\x03 \x01(\bR\aasGiven\"(\n" +
 	"\fCloseRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\"\f\n" +
 	"\n" +
@@ -9376,7 +9449,7 @@ const file_planner_proto_rawDesc = "" +
 	"\b_session\"m\n" +
 	"\vStatusReply\x127\n" +
 	"\bsessions\x18\x01 \x03(\v2\x1b.ebb.v1alpha1.SessionStatusR\bsessions\x12%\n" +
-	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\xf7\b\n" +
+	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\xb7\t\n" +
 	"\rSessionStatus\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x14\n" +
@@ -9405,7 +9478,9 @@ const file_planner_proto_rawDesc = "" +
 	"\vcluster_uid\x18\x18 \x01(\tR\n" +
 	"clusterUid\x12E\n" +
 	"\vunremovable\x18\x19 \x01(\v2\x1e.ebb.v1alpha1.UnremovableNodesH\x04R\vunremovable\x88\x01\x01\x12\"\n" +
-	"\rlast_round_at\x18\x1a \x01(\x03R\vlastRoundAt\x1a?\n" +
+	"\rlast_round_at\x18\x1a \x01(\x03R\vlastRoundAt\x12\x19\n" +
+	"\bas_given\x18\x1b \x01(\bR\aasGiven\x12#\n" +
+	"\rcluster_token\x18\x1c \x01(\tR\fclusterToken\x1a?\n" +
 	"\x11IgnoredKindsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"?\n" +
@@ -9461,7 +9536,7 @@ const file_planner_proto_rawDesc = "" +
 	"\achanges\x18\x02 \x03(\v2\x14.ebb.v1alpha1.ChangeR\achanges\"&\n" +
 	"\n" +
 	"ApplyReply\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\x04R\aversion\"\xc7\x02\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\"\xec\x02\n" +
 	"\vSyncRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12.\n" +
 	"\achanges\x18\x02 \x03(\v2\x14.ebb.v1alpha1.ChangeR\achanges\x12#\n" +
@@ -9472,10 +9547,12 @@ const file_planner_proto_rawDesc = "" +
 	"clusterUid\x12\x14\n" +
 	"\x05whole\x18\x06 \x01(\bR\x05whole\x12B\n" +
 	"\x0ebroken_watches\x18\a \x01(\v2\x1b.ebb.v1alpha1.BrokenWatchesR\rbrokenWatches\x12-\n" +
-	"\x12kubernetes_version\x18\b \x01(\tR\x11kubernetesVersion\"Q\n" +
+	"\x12kubernetes_version\x18\b \x01(\tR\x11kubernetesVersion\x12#\n" +
+	"\rcluster_token\x18\t \x01(\tR\fclusterToken\"v\n" +
 	"\tSyncReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12*\n" +
-	"\x11deleted_by_resync\x18\x02 \x01(\x04R\x0fdeletedByResync\"\x7f\n" +
+	"\x11deleted_by_resync\x18\x02 \x01(\x04R\x0fdeletedByResync\x12#\n" +
+	"\rcluster_token\x18\x03 \x01(\tR\fclusterToken\"\x7f\n" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
@@ -9773,7 +9850,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x06memory\x18\x03 \x01(\x01R\x06memory\x12\x10\n" +
 	"\x03gpu\x18\x04 \x01(\x01R\x03gpu\x12\x1a\n" +
 	"\bresource\x18\x05 \x01(\tR\bresource\x12 \n" +
-	"\vutilization\x18\x06 \x01(\x01R\vutilization\"\xbc\x06\n" +
+	"\vutilization\x18\x06 \x01(\x01R\vutilization\"\xf3\x06\n" +
 	"\tPassTable\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12!\n" +
@@ -9807,7 +9884,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x03gpu\x18\x19 \x03(\x01R\x03gpu\x12\x1c\n" +
 	"\tresources\x18\x1a \x03(\tR\tresources\x12%\n" +
 	"\x0eused_resources\x18\x1b \x03(\rR\rusedResources\x12 \n" +
-	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\xa8\x02\n" +
+	"\vutilization\x18\x1c \x03(\x01R\vutilization\x125\n" +
+	"\tfreshness\x18\x1d \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xa8\x02\n" +
 	"\n" +
 	"FilterCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
@@ -10233,7 +10311,8 @@ const file_planner_proto_rawDesc = "" +
 	"\bAS_PATCH\x10\x05**\n" +
 	"\bPodOrder\x12\x0f\n" +
 	"\vBY_PRIORITY\x10\x00\x12\r\n" +
-	"\tAS_LISTED\x10\x012\xdd\t\n" +
+	"\tAS_LISTED\x10\x012\x9c\n" +
+	"\n" +
 	"\aPlanner\x12C\n" +
 	"\aVersion\x12\x1c.ebb.v1alpha1.VersionRequest\x1a\x1a.ebb.v1alpha1.VersionReply\x12@\n" +
 	"\x06Status\x12\x1b.ebb.v1alpha1.StatusRequest\x1a\x19.ebb.v1alpha1.StatusReply\x12>\n" +
@@ -10248,6 +10327,7 @@ const file_planner_proto_rawDesc = "" +
 	"\bFrontier\x12\x1a.ebb.v1alpha1.FrontierCall\x1a\x1b.ebb.v1alpha1.FrontierReply\x12=\n" +
 	"\x06WhatIf\x12\x18.ebb.v1alpha1.WhatIfCall\x1a\x19.ebb.v1alpha1.WhatIfReply\x128\n" +
 	"\x04Pass\x12\x17.ebb.v1alpha1.PlanInput\x1a\x17.ebb.v1alpha1.PassReply\x12=\n" +
+	"\tPassTable\x12\x17.ebb.v1alpha1.PlanInput\x1a\x17.ebb.v1alpha1.PassTable\x12=\n" +
 	"\x06Filter\x12\x18.ebb.v1alpha1.FilterCall\x1a\x19.ebb.v1alpha1.FilterReply\x12F\n" +
 	"\n" +
 	"WatchPlans\x12\x1c.ebb.v1alpha1.WatchPlansCall\x1a\x18.ebb.v1alpha1.PlanChange0\x01\x12:\n" +
@@ -10457,115 +10537,118 @@ var file_planner_proto_depIdxs = []int32{
 	52,  // 66: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
 	52,  // 67: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
 	52,  // 68: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	0,   // 69: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 70: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
-	101, // 71: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
-	15,  // 72: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 73: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	15,  // 74: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
-	34,  // 75: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
-	27,  // 76: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 77: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
-	63,  // 78: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	64,  // 79: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	65,  // 80: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	63,  // 81: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	105, // 82: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
-	26,  // 83: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	70,  // 84: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	68,  // 85: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
-	15,  // 86: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	54,  // 87: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	73,  // 88: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	74,  // 89: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	75,  // 90: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	76,  // 91: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	77,  // 92: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	78,  // 93: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	72,  // 94: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	73,  // 95: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	106, // 96: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	15,  // 97: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	84,  // 98: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
-	85,  // 99: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
-	86,  // 100: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
-	87,  // 101: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
-	90,  // 102: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
-	90,  // 103: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
-	88,  // 104: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	92,  // 105: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
-	92,  // 106: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
-	92,  // 107: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
-	93,  // 108: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
-	94,  // 109: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
-	83,  // 110: ebb.v1alpha1.PlanTables.waves:type_name -> ebb.v1alpha1.WaveFigures
-	107, // 111: ebb.v1alpha1.WaveFigures.waves:type_name -> ebb.v1alpha1.WaveFigures.Wave
-	93,  // 112: ebb.v1alpha1.WaveFigures.kept:type_name -> ebb.v1alpha1.KeptReason
-	108, // 113: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	108, // 114: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	88,  // 115: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
-	56,  // 116: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
-	89,  // 117: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	91,  // 118: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
-	88,  // 119: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	109, // 120: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
-	56,  // 121: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
-	56,  // 122: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
-	89,  // 123: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	96,  // 124: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
-	97,  // 125: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
-	98,  // 126: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
-	99,  // 127: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
-	100, // 128: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
-	4,   // 129: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
-	110, // 130: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
-	111, // 131: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
-	112, // 132: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
-	113, // 133: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
-	93,  // 134: ebb.v1alpha1.WaveFigures.Wave.kept:type_name -> ebb.v1alpha1.KeptReason
-	5,   // 135: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	12,  // 136: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	9,   // 137: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	10,  // 138: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	18,  // 139: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	22,  // 140: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	24,  // 141: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	32,  // 142: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	36,  // 143: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	38,  // 144: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
-	42,  // 145: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
-	45,  // 146: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
-	27,  // 147: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
-	58,  // 148: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	60,  // 149: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	62,  // 150: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	71,  // 151: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	66,  // 152: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	80,  // 153: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	6,   // 154: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	13,  // 155: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	14,  // 156: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	11,  // 157: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	19,  // 158: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	23,  // 159: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	25,  // 160: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	33,  // 161: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	37,  // 162: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
-	39,  // 163: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
-	43,  // 164: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
-	46,  // 165: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
-	50,  // 166: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	59,  // 167: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
-	61,  // 168: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	69,  // 169: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	79,  // 170: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	67,  // 171: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	81,  // 172: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	154, // [154:173] is the sub-list for method output_type
-	135, // [135:154] is the sub-list for method input_type
-	135, // [135:135] is the sub-list for extension type_name
-	135, // [135:135] is the sub-list for extension extendee
-	0,   // [0:135] is the sub-list for field type_name
+	15,  // 69: ebb.v1alpha1.PassTable.freshness:type_name -> ebb.v1alpha1.Freshness
+	0,   // 70: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 71: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
+	101, // 72: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
+	15,  // 73: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 74: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	15,  // 75: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
+	34,  // 76: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
+	27,  // 77: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 78: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
+	63,  // 79: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	64,  // 80: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	65,  // 81: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	63,  // 82: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	105, // 83: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
+	26,  // 84: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	70,  // 85: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	68,  // 86: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	15,  // 87: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	54,  // 88: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	73,  // 89: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	74,  // 90: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	75,  // 91: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	76,  // 92: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	77,  // 93: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	78,  // 94: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	72,  // 95: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	73,  // 96: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	106, // 97: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	15,  // 98: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	84,  // 99: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
+	85,  // 100: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
+	86,  // 101: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
+	87,  // 102: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
+	90,  // 103: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
+	90,  // 104: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
+	88,  // 105: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	92,  // 106: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
+	92,  // 107: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
+	92,  // 108: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
+	93,  // 109: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
+	94,  // 110: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
+	83,  // 111: ebb.v1alpha1.PlanTables.waves:type_name -> ebb.v1alpha1.WaveFigures
+	107, // 112: ebb.v1alpha1.WaveFigures.waves:type_name -> ebb.v1alpha1.WaveFigures.Wave
+	93,  // 113: ebb.v1alpha1.WaveFigures.kept:type_name -> ebb.v1alpha1.KeptReason
+	108, // 114: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	108, // 115: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	88,  // 116: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
+	56,  // 117: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
+	89,  // 118: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	91,  // 119: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
+	88,  // 120: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	109, // 121: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
+	56,  // 122: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
+	56,  // 123: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
+	89,  // 124: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	96,  // 125: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
+	97,  // 126: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
+	98,  // 127: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
+	99,  // 128: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
+	100, // 129: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
+	4,   // 130: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
+	110, // 131: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
+	111, // 132: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
+	112, // 133: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
+	113, // 134: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
+	93,  // 135: ebb.v1alpha1.WaveFigures.Wave.kept:type_name -> ebb.v1alpha1.KeptReason
+	5,   // 136: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	12,  // 137: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	9,   // 138: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	10,  // 139: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	18,  // 140: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	22,  // 141: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	24,  // 142: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	32,  // 143: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	36,  // 144: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	38,  // 145: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
+	42,  // 146: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
+	45,  // 147: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
+	27,  // 148: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
+	27,  // 149: ebb.v1alpha1.Planner.PassTable:input_type -> ebb.v1alpha1.PlanInput
+	58,  // 150: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	60,  // 151: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	62,  // 152: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	71,  // 153: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	66,  // 154: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	80,  // 155: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	6,   // 156: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	13,  // 157: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	14,  // 158: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	11,  // 159: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	19,  // 160: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	23,  // 161: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	25,  // 162: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	33,  // 163: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	37,  // 164: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
+	39,  // 165: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
+	43,  // 166: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
+	46,  // 167: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
+	50,  // 168: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	57,  // 169: ebb.v1alpha1.Planner.PassTable:output_type -> ebb.v1alpha1.PassTable
+	59,  // 170: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
+	61,  // 171: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	69,  // 172: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	79,  // 173: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	67,  // 174: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	81,  // 175: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	156, // [156:176] is the sub-list for method output_type
+	136, // [136:156] is the sub-list for method input_type
+	136, // [136:136] is the sub-list for extension type_name
+	136, // [136:136] is the sub-list for extension extendee
+	0,   // [0:136] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }

@@ -1,4 +1,4 @@
-package engine
+package message
 
 import (
 	"math/rand"
@@ -22,7 +22,7 @@ func table1() *plannerpb.PassTable {
 }
 
 func TestATableIsRead(t *testing.T) {
-	result, err := resultOf(table1())
+	result, err := ResultOf(table1())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestADamagedTableIsAnError(t *testing.T) {
 	} {
 		answer := table1()
 		damage(answer)
-		if _, err := resultOf(answer); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ResultOf(answer); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestRandomTablesAreReadOrRefused(t *testing.T) {
 		if proto.Unmarshal(data, answer) != nil {
 			continue
 		}
-		if _, err := resultOf(answer); err == nil {
+		if _, err := ResultOf(answer); err == nil {
 			read++
 		}
 	}

@@ -1,14 +1,20 @@
-package engine
+// Package message converts the questions and answers of clusterautoscaler to the messages of
+// wire/planner.proto and back. It needs no cgo.
+package message
 
 import (
 	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"ebb/go/clusterautoscaler"
 	"ebb/go/clusterautoscaler/wire"
 	"ebb/go/ebb/plannerpb"
 )
 
-func callOf(request *clusterautoscaler.Request) *plannerpb.PlanInput {
+// CallOf returns the question as a message.
+func CallOf(request *clusterautoscaler.Request) *plannerpb.PlanInput {
 	now, limit := request.Now.Unix(), request.TimeLimit.Seconds()
 	most := uint64(max(request.UnneededLimit, 0))
 	call := &plannerpb.PlanInput{
@@ -45,7 +51,8 @@ type table struct {
 	err   error
 }
 
-func resultOf(answer *plannerpb.PassTable) (*clusterautoscaler.Result, error) {
+// ResultOf returns the answer of a message. A damaged message is an error.
+func ResultOf(answer *plannerpb.PassTable) (*clusterautoscaler.Result, error) {
 	if err := checkLengths(answer); err != nil {
 		return nil, err
 	}
@@ -174,4 +181,28 @@ func (t *table) kept(i int) clusterautoscaler.Kept {
 		kept.Pod = t.nextPod()
 	}
 	return kept
+}
+
+// SettingsOf returns the options under the names of docs/rounds.md. ebb's cache of unremovable nodes
+// is off, because the autoscaler has its own.
+func SettingsOf(o clusterautoscaler.Options) (*plannerpb.Settings, error) {
+	type fields = map[string]any
+	options, err := structpb.NewStruct(fields{"scaleDown": fields{"planner": fields{
+		"scaleDownUnreadyEnabled":              o.ScaleDownUnreadyEnabled,
+		"ignoreMirrorPodsUtilization":          o.IgnoreMirrorPodsUtilization,
+		"unremovableNodeRecheckTimeoutSeconds": 0,
+		"minNodesPerPass":                      0,
+		"drain": fields{
+			"skipNodesWithSystemPods":                   o.SkipNodesWithSystemPods,
+			"skipNodesWithLocalStorage":                 o.SkipNodesWithLocalStorage,
+			"skipNodesWithCustomControllerPods":         o.SkipNodesWithCustomControllerPods,
+			"minReplicaCount":                           o.MinReplicaCount,
+			"blockingSystemPodDisruptionTimeoutSeconds": int64(o.BlockingSystemPodDisruptionTimeout / time.Second),
+			"gangs": "ignore", // As the autoscaler does.
+		},
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	return &plannerpb.Settings{Options: options}, nil
 }
