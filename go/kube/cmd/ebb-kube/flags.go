@@ -13,6 +13,7 @@ import (
 	"ebb/go/kube/app"
 	"ebb/go/kube/drain"
 	"ebb/go/kube/provider"
+	"ebb/go/kube/provider/clusterapi"
 	"ebb/go/kube/provider/externalgrpc"
 	"ebb/go/kube/provider/karpenter"
 )
@@ -46,7 +47,7 @@ type flags struct {
 }
 
 // providers are the values of --provider, for messages.
-const providers = "node-object, exec, externalgrpc or karpenter"
+const providers = "node-object, exec, externalgrpc, karpenter or cluster-api"
 
 // words is a flag that may be repeated.
 type words []string
@@ -171,6 +172,8 @@ func (f *flags) chooseProvider() error {
 		return errors.New("--karpenter-drains needs --provider karpenter")
 	case f.provider == "karpenter":
 		f.app.Provider = &karpenter.Provider{Drains: f.karpenterDrains} // Its clients are set once there is a connection.
+	case f.provider == "cluster-api":
+		f.app.Provider = &clusterapi.Provider{}
 	case f.provider == "node-object":
 		f.app.Provider = &provider.NodeObject{} // The client is set once there is a connection.
 	case f.provider == "exec" && len(f.exec) > 0:

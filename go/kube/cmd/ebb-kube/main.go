@@ -20,6 +20,7 @@ import (
 	"ebb/go/kube/app"
 	"ebb/go/kube/kubectl"
 	"ebb/go/kube/provider"
+	"ebb/go/kube/provider/clusterapi"
 	"ebb/go/kube/provider/karpenter"
 )
 
@@ -78,6 +79,8 @@ func run(ctx context.Context, args []string) error {
 	switch own := options.Provider.(type) {
 	case *provider.NodeObject:
 		own.Client = client
+	case *clusterapi.Provider:
+		own.Client, own.Dynamic = client, options.Dynamic
 	case *karpenter.Provider:
 		own.Client, own.Dynamic = client, options.Dynamic
 	}
