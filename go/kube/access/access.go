@@ -115,6 +115,8 @@ func Served(client discovery.DiscoveryInterface, kinds []*feed.Kind) (*feed.Serv
 // Right is a right that ebb-kube needs.
 type Right struct {
 	Verb, Group, Resource, Subresource string
+	// Version of the group that must serve the resource; "" means any.
+	Version string
 	// Namespace in which the right is needed; "" means in all of them.
 	Namespace string
 	// Optional: without this right plans are made too, and they name what is missing.
@@ -142,6 +144,10 @@ type Needs struct {
 	FeedOnly bool
 	// DeleteNodes: the provider is node-object.
 	DeleteNodes bool
+	// Provider are the rights that the provider needs, about kinds that the API server must serve.
+	Provider []Right
+	// ProviderName is the provider's name, for messages.
+	ProviderName string
 	// Namespace of the lease and of the status ConfigMap.
 	Namespace string
 }
@@ -178,7 +184,47 @@ func Rights(n Needs) []Right {
 	if n.DeleteNodes {
 		rights = append(rights, Right{Verb: "delete", Resource: "nodes"})
 	}
+	for _, right := range n.Provider {
+		// What the provider needs is not optional, even if plans could be made without it.
+		rights = slices.DeleteFunc(rights, func(other Right) bool {
+			return other.Verb == right.Verb && other.Group == right.Group && other.Resource == right.Resource && other.Subresource == right.Subresource
+		})
+		rights = append(rights, right)
+	}
 	return rights
+}
+
+// checkProviderKinds returns an error that names each kind that the provider needs and the API
+// server does not serve.
+func checkProviderKinds(client discovery.DiscoveryInterface, n Needs) error {
+	if n.FeedOnly || len(n.Provider) == 0 {
+		return nil
+	}
+	_, lists, err := client.ServerGroupsAndResources()
+	if err != nil && len(lists) == 0 {
+		return fmt.Errorf("listing the kinds of the API server: %w", err)
+	}
+	served := func(right Right) bool {
+		return slices.ContainsFunc(lists, func(list *metav1.APIResourceList) bool {
+			group, version, _ := strings.Cut(list.GroupVersion, "/")
+			return group == right.Group && (right.Version == "" || right.Version == version) &&
+				slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == right.Resource })
+		})
+	}
+	var missing []string
+	for _, right := range n.Provider {
+		name := right.Resource + "." + right.Group
+		if right.Version != "" {
+			name = right.Resource + "." + right.Version + "." + right.Group
+		}
+		if !served(right) && !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the API server does not serve what --provider %s needs: %s", n.ProviderName, strings.Join(missing, ", "))
 }
 
 // Missing returns the rights that the caller lacks. It sends one request to the API server for each
@@ -225,6 +271,9 @@ func Check(ctx context.Context, client kubernetes.Interface, host string, needs 
 	}
 	served, err := Served(client.Discovery(), needs.Kinds)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkProviderKinds(client.Discovery(), needs); err != nil {
 		return nil, err
 	}
 	var notes []string

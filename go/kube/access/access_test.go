@@ -25,6 +25,7 @@ import (
 	"ebb/go/kube/access"
 	"ebb/go/kube/feed"
 	"ebb/go/kube/internal/fakecluster"
+	"ebb/go/kube/provider/karpenter"
 )
 
 // allowing returns a cluster that allows what allowed allows, and serves all kinds except
@@ -101,6 +102,29 @@ func TestAKindIsFoundInTheVersionThatHasIt(t *testing.T) {
 	}
 	if !maps.Equal(found, want) || len(served.Missing) == 0 {
 		t.Errorf("%v", found)
+	}
+}
+
+// What the provider reads right before it acts is no option, even if plans can be made without it.
+func TestTheProvidersRightsAndKindsAreNeeded(t *testing.T) {
+	needs := access.Needs{Kinds: feed.Kinds, ProviderName: "karpenter", Provider: (*karpenter.Provider)(nil).Rights()}
+	c := allowing(func(a *authorizationv1.ResourceAttributes) bool {
+		return a.Resource != "nodeclaims" || (a.Verb != "delete" && a.Verb != "list")
+	})
+	_, err := access.Check(t.Context(), c.Client, "https://x", needs)
+	for _, want := range []string{"2 rights are missing", "delete nodeclaims.karpenter.sh", "list nodeclaims.karpenter.sh"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	c = allowing(everything, "nodepools", "nodeclaims")
+	_, err = access.Check(t.Context(), c.Client, "https://x", needs)
+	if err == nil || !strings.Contains(err.Error(), "what --provider karpenter needs: nodeclaims.v1.karpenter.sh, nodepools.v1.karpenter.sh") {
+		t.Errorf("%v", err)
+	}
+	needs.FeedOnly = true
+	if _, err := access.Check(t.Context(), c.Client, "https://x", needs); err != nil {
+		t.Errorf("a feeder needs no provider: %v", err)
 	}
 }
 

@@ -24,6 +24,8 @@ import (
 
 	"ebb/go/kube/access"
 	"ebb/go/kube/feed"
+	"ebb/go/kube/provider/clusterapi"
+	"ebb/go/kube/provider/karpenter"
 )
 
 // granted returns the rights that manifests grant, one on each line.
@@ -92,6 +94,68 @@ func TestTheManifestsGrantExactlyTheNeededRights(t *testing.T) {
 	compare(t, granted(t, text), needed(access.Needs{Kinds: feed.Kinds, DeleteNodes: true, Namespace: "ebb-system"}))
 }
 
+// deletes reports whether a patch of an overlay deletes an object.
+func deletes(t *testing.T, patch, object string) bool {
+	t.Helper()
+	type named struct {
+		Patch    string `json:"$patch"`
+		Kind     string
+		Metadata struct{ Name string }
+	}
+	var wanted, held named
+	// A patch that is a list of operations deletes nothing.
+	if sigsyaml.Unmarshal([]byte(patch), &wanted) != nil || wanted.Patch != "delete" {
+		return false
+	}
+	if err := sigsyaml.Unmarshal([]byte(object), &held); err != nil {
+		t.Fatal(err)
+	}
+	return wanted.Kind == held.Kind && wanted.Metadata.Name == held.Metadata.Name
+}
+
+// overlays are the kustomize overlays that have another provider than the base.
+var overlays = map[string][]access.Right{
+	"karpenter": (*karpenter.Provider)(nil).Rights(), "cluster-api": (*clusterapi.Provider)(nil).Rights(),
+}
+
+func TestTheOverlaysGrantExactlyTheNeededRights(t *testing.T) {
+	base, err := os.ReadFile(filepath.Join(packaging, "kustomize/base/rbac.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, rights := range overlays {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(packaging, "kustomize", name, "kustomization.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var overlay struct {
+				Resources []string
+				Patches   []struct{ Patch string }
+			}
+			if err := sigsyaml.Unmarshal(text, &overlay); err != nil {
+				t.Fatal(err)
+			}
+			var parts []string
+			for _, part := range strings.Split("\n"+string(base), "\n---\n") {
+				isDeleted := func(patch struct{ Patch string }) bool { return deletes(t, patch.Patch, part) }
+				if !slices.ContainsFunc(overlay.Patches, isDeleted) {
+					parts = append(parts, part)
+				}
+			}
+			if want := []string{"../base", "role.yaml"}; !slices.Equal(overlay.Resources, want) {
+				t.Errorf("%v", overlay.Resources)
+			}
+			role, err := os.ReadFile(filepath.Join(packaging, "kustomize", name, "role.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(append(parts, string(role)), "\n---\n")
+			compare(t, granted(t, []byte(all)), needed(access.Needs{Kinds: feed.Kinds, Namespace: "ebb-system", Provider: rights}))
+		})
+	}
+}
+
 // render renders the chart's templates, which use only a few features of helm.
 func render(t *testing.T, feedOnly bool, provider, nodeGroups string) []byte {
 	t.Helper()
@@ -145,6 +209,8 @@ func TestTheChartGrantsExactlyTheNeededRights(t *testing.T) {
 		"feed only":    {true, "node-object", access.Needs{Kinds: feed.Kinds, FeedOnly: true}},
 		"node-object":  {false, "node-object", access.Needs{Kinds: feed.Kinds, DeleteNodes: true, Namespace: "ns"}},
 		"externalgrpc": {false, "externalgrpc", access.Needs{Kinds: feed.Kinds, Namespace: "ns"}},
+		"karpenter":    {false, "karpenter", access.Needs{Kinds: feed.Kinds, Namespace: "ns", Provider: overlays["karpenter"]}},
+		"cluster-api":  {false, "cluster-api", access.Needs{Kinds: feed.Kinds, Namespace: "ns", Provider: overlays["cluster-api"]}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			compare(t, granted(t, render(t, test.feedOnly, test.provider, "")), needed(test.needs))

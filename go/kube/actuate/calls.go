@@ -85,7 +85,7 @@ func toStatus(err error) error {
 	switch {
 	case errors.Is(err, taint.ErrGone):
 		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, taint.ErrForeign), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+	case errors.Is(err, taint.ErrForeign), isRefused(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		return status.Error(codes.FailedPrecondition, err.Error())
 	}
 	return status.Error(codes.Unavailable, err.Error())
@@ -202,6 +202,9 @@ func checkOrders(orders []*wire.DeletionOrder) error {
 func (a *Actuator) begin(ctx context.Context, orders []*wire.DeletionOrder) error {
 	fresh, err := a.freshOrders(orders)
 	if err != nil {
+		return err
+	}
+	if err := a.admitOrders(ctx, fresh); err != nil {
 		return err
 	}
 	tainted, err := a.taintAll(ctx, fresh)
@@ -352,6 +355,13 @@ func (a *Actuator) Drain(ctx context.Context, request *wire.DrainRequest) (*wire
 		case phase != wire.DeletionPhase_TAINTED:
 			return wrongPhase(d, phase)
 		}
+		// The lock of once makes this check and the new phase one step: package provider, Judge.
+		if err := a.admit(ctx, d, false); isRefused(err) {
+			a.fail(d, err)
+			return nil
+		} else if err != nil {
+			return err
+		}
 		return a.step(ctx, d, wire.DeletionPhase_DRAINING, func() { a.tasks.Go(func() { a.drain(d, false) }) })
 	})
 }
@@ -412,6 +422,9 @@ func (a *Actuator) RollBack(ctx context.Context, request *wire.RollBackRequest) 
 }
 
 func (a *Actuator) rollBack(ctx context.Context, d *deletion, why string) error {
+	if err := a.release(ctx, d); err != nil {
+		return err
+	}
 	if err := a.o.Marker.TakeHard(ctx, d.node, d.uid); err != nil {
 		return err
 	}

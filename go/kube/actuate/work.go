@@ -38,8 +38,13 @@ func (a *Actuator) tryDrain(d *deletion, resumed bool) error {
 	if node == nil {
 		return fmt.Errorf("node %s: %w", d.node, taint.ErrGone)
 	}
-	look, err := a.look(d, drain.LookOptions{Empty: !d.drain, Resumed: resumed})
-	if err != nil {
+	if resumed {
+		if err := a.admitResumed(d); err != nil {
+			return err
+		}
+	}
+	look, err := a.look(d, drain.LookOptions{Empty: !d.drain, Resumed: resumed && !a.providerDrains()})
+	if err != nil || a.providerDrains() {
 		return err
 	}
 	return a.o.Drainer.Drain(d.ctx, node, look)
@@ -177,7 +182,7 @@ func (a *Actuator) deleteAll(group string, deletions []*deletion) {
 		return
 	}
 	a.setAsked(going)
-	if err := a.o.Provider.Delete(a.ctx, group, nodes); err != nil {
+	if err := a.deleteBy(a.ctx, group, nodes); err != nil {
 		if a.ctx.Err() == nil {
 			a.failAll(going, fmt.Errorf("the provider %s: %w", a.o.Provider.Name(), err))
 		}
@@ -196,13 +201,16 @@ func (a *Actuator) confirm(d *deletion) (*corev1.Node, error) {
 		if node == nil {
 			return nil, fmt.Errorf("node %s: %w", d.node, taint.ErrGone)
 		}
-		err := a.o.Drainer.Confirm(d.ctx, d.node)
+		err := a.confirmPods(d)
 		if err == nil {
 			// A user who has removed the taint meanwhile wants to keep the node.
 			err = a.o.Marker.SetMark(d.ctx, d.node, d.uid, d.mark(wire.DeletionPhase_DELETING, a.sinceOf(d), ""))
 		}
+		if err == nil {
+			err = a.admit(d.ctx, d, true)
+		}
 		var kept *drain.Blocked
-		if err == nil || errors.As(err, &kept) || errors.Is(err, taint.ErrGone) || d.ctx.Err() != nil ||
+		if err == nil || errors.As(err, &kept) || isRefused(err) || errors.Is(err, taint.ErrGone) || d.ctx.Err() != nil ||
 			time.Since(begin) > a.o.Drainer.Options.MaxEvictionTime {
 			return node, err
 		}
@@ -210,6 +218,16 @@ func (a *Actuator) confirm(d *deletion) (*corev1.Node, error) {
 			return nil, err
 		}
 	}
+}
+
+// confirmPods checks that no pod arrived on a drained node. If the provider drains, it checks that
+// all pods may still be moved.
+func (a *Actuator) confirmPods(d *deletion) error {
+	if !a.providerDrains() {
+		return a.o.Drainer.Confirm(d.ctx, d.node)
+	}
+	_, err := a.o.Drainer.Look(d.ctx, d.node, drain.LookOptions{Empty: !d.drain})
+	return err
 }
 
 func (a *Actuator) sinceOf(d *deletion) int64 {

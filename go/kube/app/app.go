@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -88,10 +89,46 @@ type Options struct {
 // Needs returns what rights these options need.
 func (o *Options) Needs() access.Needs {
 	_, deletes := o.Provider.(*provider.NodeObject)
-	return access.Needs{
+	needs := access.Needs{
 		Kinds: feed.Kinds, FeedOnly: o.Listen == "", DeleteNodes: deletes, Namespace: o.Namespace,
 	}
+	if special, ok := o.Provider.(interface{ Rights() []access.Right }); ok {
+		needs.Provider, needs.ProviderName = special.Rights(), o.Provider.Name()
+	}
+	return needs
 }
+
+// Check makes the checks of --check and returns lines to print. The error names what is missing, or
+// the groups of nodes that the provider refuses to touch.
+func Check(ctx context.Context, o *Options) ([]string, error) {
+	notes, err := access.Check(ctx, o.Client, o.Host, o.Needs())
+	if err != nil {
+		return notes, err
+	}
+	refused, more, err := review(ctx, o)
+	notes = append(notes, more...)
+	switch {
+	case err != nil:
+		return notes, err
+	case len(refused) > 0:
+		return notes, fmt.Errorf("the provider %s keeps all nodes of:\n  %s", o.Provider.Name(), strings.Join(refused, "\n  "))
+	}
+	return notes, nil
+}
+
+// review asks the provider which objects keep nodes.
+func review(ctx context.Context, o *Options) (refused, notes []string, err error) {
+	reviewer, ok := o.Provider.(provider.Reviewer)
+	if !ok || o.Listen == "" {
+		return nil, nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reviewWithin)
+	defer cancel()
+	return reviewer.Review(ctx)
+}
+
+// reviewWithin is how long the API server may take for a review.
+const reviewWithin = 30 * time.Second
 
 // greeting names the API server, and what ebb-kube does with its cluster.
 func (o *Options) greeting() string {
@@ -144,6 +181,16 @@ func Run(ctx context.Context, o Options) error {
 		o.Log("%s", note)
 	}
 	o.Log("%s", o.greeting())
+	refused, notes, err := review(ctx, &o)
+	if err != nil {
+		return err
+	}
+	for _, why := range refused {
+		o.Log("its nodes stay: %s", why)
+	}
+	for _, note := range notes {
+		o.Log("it stays: %s", note)
+	}
 	r := &replica{Options: &o, factory: feed.NewFactory(o.Client)}
 	r.nodes = r.factory.Core().V1().Nodes().Informer()
 	r.factory.Core().V1().Pods().Informer()

@@ -3,6 +3,8 @@
 //	node-object   deletes only the Node: for kwok, and where another program follows Nodes
 //	exec          runs a command of the user, with JSON on its standard input; another for growth
 //	externalgrpc  calls a provider that was written for the autoscaler (package externalgrpc)
+//	karpenter     deletes NodeClaims (package karpenter)
+//	cluster-api   marks Machines and lowers their MachineDeployment's replicas (package clusterapi)
 //
 // Threads: providers are called concurrently, but for one group at a time.
 package provider
@@ -43,6 +45,58 @@ type Group struct {
 // Grouper is a provider that knows node groups.
 type Grouper interface {
 	Groups(ctx context.Context, nodes []*corev1.Node) ([]Group, error)
+}
+
+// Candidate is a node that is to go.
+type Candidate struct {
+	Node *corev1.Node
+	// Drain: pods are moved away. Otherwise the node must be empty.
+	Drain bool
+	// Deleting: its drain is over, and the deletion of its machine is to be requested now.
+	Deleting bool
+}
+
+// Judge is a provider whose own rules decide which nodes may go.
+type Judge interface {
+	// Admit returns an error if one of the nodes may not go now, as the API server reports it, not a
+	// cache. A *Refused is final; after another error the caller may try again. Nodes of limits that
+	// several nodes share (budgets, minimum sizes) count from the phase "draining" on, so callers
+	// that begin drains must call Admit and write that phase one after the other.
+	Admit(ctx context.Context, candidates ...Candidate) error
+}
+
+// Refused is the error about a node that a provider's rules keep.
+type Refused struct{ Node, Why string }
+
+func (r *Refused) Error() string { return fmt.Sprintf("node %s: %s", r.Node, r.Why) }
+
+// Refuse returns a *Refused.
+func Refuse(node, format string, args ...any) error {
+	return &Refused{Node: node, Why: fmt.Sprintf(format, args...)}
+}
+
+// ErrAgain is wrapped by an error of Delete after which a repeated call may succeed.
+var ErrAgain = errors.New("it may succeed later")
+
+// SelfDrainer is a provider that may drain nodes itself when it deletes them.
+type SelfDrainer interface {
+	// DrainsItself reports whether it does. Then the actuator evicts no pod.
+	DrainsItself() bool
+}
+
+// Releaser is a provider that may leave something behind when a deletion ends before it was
+// accepted.
+type Releaser interface {
+	// Release removes what an unfinished deletion of the node has left. It may be called for any
+	// node.
+	Release(ctx context.Context, node *corev1.Node) error
+}
+
+// Reviewer is a provider that can list beforehand which objects keep nodes.
+type Reviewer interface {
+	// Review returns one line for each group whose nodes all stay, and what to change (refused), and
+	// one for each other problem (notes).
+	Review(ctx context.Context) (refused, notes []string, err error)
 }
 
 // Grower is a provider that may be able to make machines.

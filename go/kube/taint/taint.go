@@ -86,6 +86,17 @@ func MarkOf(node *corev1.Node) *Mark {
 	return mark
 }
 
+// IsActedOn reports whether a deletion of the node has gone beyond its taint: its pods are being
+// evicted, or its machine is being deleted. A mark that cannot be read counts, and so does the taint
+// of another program.
+func IsActedOn(node *corev1.Node) bool {
+	if _, marked := node.Annotations[Annotation]; !marked {
+		return Find(node, Hard) != nil
+	}
+	mark := MarkOf(node)
+	return mark == nil || (mark.Phase != "tainted" && mark.Phase != "failed")
+}
+
 // Find returns the node's taint with a key; nil if it has none.
 func Find(node *corev1.Node, key string) *corev1.Taint {
 	for i := range node.Spec.Taints {

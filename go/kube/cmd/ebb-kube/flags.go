@@ -13,7 +13,9 @@ import (
 	"ebb/go/kube/app"
 	"ebb/go/kube/drain"
 	"ebb/go/kube/provider"
+	"ebb/go/kube/provider/clusterapi"
 	"ebb/go/kube/provider/externalgrpc"
+	"ebb/go/kube/provider/karpenter"
 )
 
 // flags are the values of the command line.
@@ -31,7 +33,10 @@ type flags struct {
 	exec        words
 	execGrow    words
 	execTimeout time.Duration
-	external    externalgrpc.Options
+
+	karpenterDrains bool
+
+	external externalgrpc.Options
 
 	drain         drain.Options
 	maxGraceSec   int
@@ -40,6 +45,9 @@ type flags struct {
 	minReplicas   int
 	expendableMax int
 }
+
+// providers are the values of --provider, for messages.
+const providers = "node-object, exec, externalgrpc, karpenter or cluster-api"
 
 // words is a flag that may be repeated.
 type words []string
@@ -88,10 +96,11 @@ func (f *flags) defineGeneral(set *flag.FlagSet) {
 }
 
 func (f *flags) defineProvider(set *flag.FlagSet) {
-	set.StringVar(&f.provider, "provider", "", "who deletes and makes machines: `node-object`, exec or externalgrpc")
+	set.StringVar(&f.provider, "provider", "", "who deletes and makes machines: `"+providers+"`")
 	set.Var(&f.exec, "exec", "the command of --provider exec, and, repeated, its arguments: `WORD`")
 	set.Var(&f.execGrow, "exec-grow", "the command of --provider exec that makes a group grow, and, repeated, its arguments; default: no group grows: `WORD`")
 	set.DurationVar(&f.execTimeout, "exec-timeout", 2*time.Minute, "how long a command may take")
+	set.BoolVar(&f.karpenterDrains, "karpenter-drains", false, "with --provider karpenter: do not drain nodes; Karpenter does when their NodeClaims are deleted")
 	set.StringVar(&f.external.Address, "externalgrpc-address", "", "the provider of --provider externalgrpc, as `HOST:PORT` or unix:PATH")
 	set.StringVar(&f.external.Key, "externalgrpc-key", "", "`FILE` with the client's key")
 	set.StringVar(&f.external.Certificate, "externalgrpc-cert", "", "`FILE` with the client's certificate")
@@ -159,6 +168,12 @@ func (f *flags) chooseProvider() error {
 	switch {
 	case len(f.execGrow) > 0 && f.provider != "exec":
 		return errors.New("--exec-grow needs --provider exec")
+	case f.karpenterDrains && f.provider != "karpenter":
+		return errors.New("--karpenter-drains needs --provider karpenter")
+	case f.provider == "karpenter":
+		f.app.Provider = &karpenter.Provider{Drains: f.karpenterDrains} // Its clients are set once there is a connection.
+	case f.provider == "cluster-api":
+		f.app.Provider = &clusterapi.Provider{}
 	case f.provider == "node-object":
 		f.app.Provider = &provider.NodeObject{} // The client is set once there is a connection.
 	case f.provider == "exec" && len(f.exec) > 0:
@@ -173,9 +188,9 @@ func (f *flags) chooseProvider() error {
 		f.app.Provider = external
 	case f.provider == "" && f.feedOnly:
 	case f.provider == "":
-		return errors.New("--provider is missing; expected node-object, exec or externalgrpc, or --feed-only")
+		return errors.New("--provider is missing; expected " + providers + ", or --feed-only")
 	default:
-		return fmt.Errorf("--provider: %q is not node-object, exec or externalgrpc", f.provider)
+		return fmt.Errorf("--provider: %q is not %s", f.provider, providers)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"ebb/go/kube/drain"
 	"ebb/go/kube/provider"
+	"ebb/go/kube/provider/karpenter"
 )
 
 func TestTheFlagsDefaultsAreTheAutoscalers(t *testing.T) {
@@ -50,7 +51,7 @@ func TestFlagsSetTheirOptions(t *testing.T) {
 
 func TestFlagsThatDoNotFitAreRefused(t *testing.T) {
 	for _, args := range []string{
-		"", "--provider=unknown", "--provider=exec", "--provider=exec --exec-grow=/bin/grow", "--provider=node-object --exec-grow=/bin/grow", "--provider=externalgrpc", "--feed-only",
+		"", "--provider=unknown", "--provider=node-object --karpenter-drains", "--provider=exec", "--provider=exec --exec-grow=/bin/grow", "--provider=node-object --exec-grow=/bin/grow", "--provider=externalgrpc", "--feed-only",
 		"--provider=node-object --drain-priority-config=x", "--provider=node-object --drain-priority-config=1:2 --max-graceful-termination-sec=5",
 	} {
 		f, err := parse(strings.Fields(args), io.Discard)
@@ -63,6 +64,28 @@ func TestFlagsThatDoNotFitAreRefused(t *testing.T) {
 	}
 	if _, err := parse([]string{"word"}, io.Discard); err == nil {
 		t.Error("a word that is not a flag was taken")
+	}
+}
+
+func TestTheProvidersOfClustersAreChosen(t *testing.T) {
+	for args, want := range map[string]string{
+		"--provider=karpenter": "karpenter", "--provider=karpenter --karpenter-drains": "karpenter, and it drains", "--provider=cluster-api": "cluster-api",
+	} {
+		f, err := parse(strings.Fields(args), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := f.options()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := o.Provider.Name()
+		if own, ok := o.Provider.(*karpenter.Provider); ok && own.Drains {
+			got += ", and it drains"
+		}
+		if got != want || len(o.Needs().Provider) == 0 {
+			t.Errorf("%s: %s, %v", args, got, o.Needs().Provider)
+		}
 	}
 }
 

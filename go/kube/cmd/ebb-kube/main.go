@@ -20,6 +20,8 @@ import (
 	"ebb/go/kube/app"
 	"ebb/go/kube/kubectl"
 	"ebb/go/kube/provider"
+	"ebb/go/kube/provider/clusterapi"
+	"ebb/go/kube/provider/karpenter"
 )
 
 // version is set by the linker.
@@ -70,18 +72,23 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if own, ok := options.Provider.(*provider.NodeObject); ok {
-		own.Client = client
-	}
 	options.Client, options.Host, options.Version = client, config.Host, version
 	if options.Dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return err
+	}
+	switch own := options.Provider.(type) {
+	case *provider.NodeObject:
+		own.Client = client
+	case *clusterapi.Provider:
+		own.Client, own.Dynamic = client, options.Dynamic
+	case *karpenter.Provider:
+		own.Client, own.Dynamic = client, options.Dynamic
 	}
 	options.Log = func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, args...))
 	}
 	if flags.check {
-		notes, err := access.Check(ctx, client, config.Host, options.Needs())
+		notes, err := app.Check(ctx, options)
 		for _, note := range notes {
 			fmt.Println(note)
 		}
