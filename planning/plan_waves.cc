@@ -158,7 +158,8 @@ absl::StatusOr<PlanWaves> FollowWaves(const PlanAnswer& answer, const WaveModel&
                   .pending_placed = answer.made.plan.packed.size(),
                   .searched = answer.search.has_value(),
                   .gangs = !answer.cluster->snapshot.catalog().gangs().empty() &&
-                           answer.request.planner.drain.gangs != Gangs::kIgnore};
+                           answer.request.planner.drain.gangs != Gangs::kIgnore,
+                  .karpenter = answer.groups.SomeFollowKarpenter()};
   WaveCluster cluster(answer);
   const PlanResult* made = &answer.made;
   PlanResult next;

@@ -90,6 +90,11 @@ std::vector<std::string> WaveAssumptions(const PlanWaves& waves) {
     texts.emplace_back(
         "Pods that a wave has moved run again: their gang may lose as many pods in the next wave.");
   }
+  if (waves.karpenter) {
+    texts.emplace_back(
+        "The consolidateAfter of a NodePool does not start again when a wave moves pods, as it "
+        "does in Karpenter.");
+  }
   if (waves.searched) {
     texts.emplace_back("Only the first wave was searched for (--optimize).");
   }

@@ -76,6 +76,7 @@ struct PlanWaves {
   size_t pending_placed = 0;  // Pending pods for which the first plan keeps room.
   bool searched = false;      // The first plan comes from a search.
   bool gangs = false;         // Some pods belong to gangs, which count.
+  bool karpenter = false;     // Some nodes follow Karpenter's rules.
 
   [[nodiscard]] size_t removed() const;
   [[nodiscard]] size_t moved() const;

@@ -846,16 +846,21 @@ void PodShapes::ApplyProfile(Catalog& catalog, PodShapeId id, bool all_known) {
     return profile.IgnoresResource(catalog.ResourceName(each.resource));
   });
   const Constraints& own = catalog.constraints(shape.constraints);
-  // The kubelet refuses a pod that a scheduler without these filters has placed wrongly.
   const auto refuse_without = [&](FilterSet filter, std::string_view what) {
     if ((profile.filters_off & filter) == 0) return;
     RefuseByProfile(absl::StrCat(profile.place, ".plugins.filter.disabled: ", Absl(what)), shape);
   };
-  if (own.has_node_selector || own.has_node_affinity) {
+  // The kubelet refuses a pod that a scheduler without these filters has moved wrongly.
+  if (shape.on_node && (own.has_node_selector || own.has_node_affinity)) {
     refuse_without(kNodeAffinityFilter, "NodeAffinity is off, and the pod chooses nodes");
   }
-  if (!shape.host_ports.empty()) {
+  if (shape.on_node && !shape.host_ports.empty()) {
     refuse_without(kNodePortsFilter, "NodePorts is off, and the pod has host ports");
+  }
+  const FilterSet half_off = profile.filters_off & ~profile.pre_filters_off;
+  if ((half_off & kNodeAffinityFilter) != 0 && own.only_named_nodes) {
+    refuse_without(kNodeAffinityFilter,
+                   "NodeAffinity is off at filter and not at preFilter, which names nodes");
   }
   // VolumeZone and NodeVolumeLimits rely on the claims that VolumeBinding has checked.
   if ((profile.pre_filters_off & kVolumeBindingFilter) != 0 && shape.volumes != 0) {

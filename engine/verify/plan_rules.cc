@@ -511,7 +511,8 @@ absl::Status PlanRules::CheckMoves(const RemovableNode& removal,
     if (!contains(to)) return RefusePlan(Name(pod), " moves to ", Name(to), ", which is gone");
     if (absl::Status s = CheckPlace(" moves to ", pod, to); !s.ok()) return s;
     if (groups_->FollowsKarpenter(to) && node_pools_.IsClosed(to)) {
-      return RefusePlan(Name(pod), " moves to ", Name(to), ", which is under consolidateAfter");
+      return RefusePlan(Name(pod), " moves to ", Name(to),
+                        ", which is under consolidateAfter or not initialized");
     }
     if (input_->destinations != nullptr &&
         (Index(to) >= input_->destinations->range() || !input_->destinations->Contains(to))) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "snapshot/objects/disruption_protection.h"
 #include "snapshot/objects/objects.h"
 
 namespace ebb {
@@ -24,12 +25,14 @@ inline constexpr int64_t kExpendablePodsPriorityCutoff = -10;
 enum class PodListing : uint8_t {
   kListed,
   kEnded,       // Phase Succeeded or Failed.
-  kExpendable,  // spec.priority below the cutoff.
+  kExpendable,  // spec.priority below the cutoff, and Karpenter does not protect the pod.
 };
 
 inline PodListing ListingOf(const objects::Pod& pod, int64_t expendable_pods_priority_cutoff) {
   if (pod.phase == "Succeeded" || pod.phase == "Failed") return PodListing::kEnded;
   const bool expendable = pod.priority && *pod.priority < expendable_pods_priority_cutoff;
+  // Karpenter knows no cutoff: the annotation holds for every pod.
+  if (expendable && ProtectionOf(pod)) return PodListing::kListed;
   return expendable ? PodListing::kExpendable : PodListing::kListed;
 }
 

@@ -233,8 +233,11 @@ TEST_F(KarpenterTest, ANodeThatIsNotInitializedStays) {
   cluster
       .Add(Node("a").Label("karpenter.sh/nodepool", "p").Label("karpenter.sh/registered", "true"))
       .Add(Of("b"));
-  EXPECT_EQ(Plan(Cluster(cluster).Add(Pod("f").On("b"))), "b: f>a");
+  // Nor do pods of removed nodes go there, whatever the time to start.
+  EXPECT_EQ(Plan(Cluster(cluster).Add(Pod("f").On("b"))), "");
   EXPECT_EQ(ReasonOf(kept_), "NodeNotInitialized");
+  EXPECT_THAT(kept_, HasSubstr("b=NoPlaceToMovePods"));
+  EXPECT_THAT(Refused("b", "a"), HasSubstr("or not initialized"));
   // Without Karpenter's labels, its conditions decide.
   Cluster unlabelled;
   unlabelled.Add(Node("a").Label("karpenter.sh/nodepool", "p")).Add(Of("b"));
@@ -431,6 +434,71 @@ TEST_F(KarpenterTest, BothReasonsShareWhatIsBeingDisrupted) {
   EXPECT_THAT(kept_, HasSubstr("u1=UnderutilizedBudgetReached"));
 }
 
+// Room is kept on an empty node for a pod that is not there yet.  To Karpenter the node is empty.
+TEST_F(KarpenterTest, AnEmptyNodeNeedsTheBudgetForEmptyNodesWhateverRoomIsKeptThere) {
+  objects::NodePool pool = Pool();
+  pool.budgets = {For("Empty", "0")};
+  const auto plan = [&] {
+    Cluster cluster;
+    cluster.Add(Of("a").Cpu(1000)).Add(Node("b").Cpu(1000)).Add(pool);
+    cluster.Add(Pod("f").On("b").Cpu(100).Annotation("karpenter.sh/do-not-disrupt", "true"));
+    cluster.Add(Pod("waits").Cpu(500));
+    snapshot_.emplace(cluster.Build());
+    groups_ = test::OneGroup(*snapshot_);
+    groups_.groups[0].managed_by = PoolManager::kKarpenterRules;
+    request_.pass.now_s = kNow;
+    const std::vector<PodId> pending = {test::PodNamed(*snapshot_, "waits")};
+    request_.pass.pending = pending;
+    made_ = MakePlan(*snapshot_, groups_, request_).value();
+    request_.pass.pending = {};
+    kept_ = test::Kept(*snapshot_, made_.plan);
+    return test::Removals(*snapshot_, made_.plan);
+  };
+  EXPECT_EQ(plan(), "");
+  EXPECT_EQ(ReasonOf(kept_), "EmptyBudgetReached");
+  pool.budgets = {For("Underutilized", "0")};
+  EXPECT_EQ(plan(), "") << "when the pod has come, the node is not empty";
+  pool.budgets = {For("Empty", "1")};
+  EXPECT_EQ(plan(), "a: waits>b");
+}
+
+TEST_F(KarpenterTest, ABudgetThatIsNeverDueIsAlwaysOpen) {
+  objects::NodePool pool = Pool();
+  pool.budgets = {Allows("0", "0 0 30 2 *", "1h")};
+  EXPECT_EQ(Plan(Two().Add(pool)), "");
+  EXPECT_EQ(ReasonOf(kept_), "UnderutilizedBudgetReached");
+  EXPECT_THAT(Refused("a", "b"), HasSubstr("beyond the budgets"));
+  pool.budgets = {Allows("0", "0 0 29 2 *", "1h")};
+  EXPECT_EQ(Plan(Two().Add(pool)), "a: w>b");
+}
+
+TEST_F(KarpenterTest, NumbersOfBudgetsHaveTheirLower32Bits) {
+  objects::NodePool pool = Pool();
+  for (const char* const nodes : {"4294967296", "2147483648"}) {
+    pool.budgets = {Allows(nodes)};
+    EXPECT_EQ(Plan(Two().Add(pool)), "") << nodes;
+    EXPECT_THAT(Refused("a", "b"), HasSubstr("beyond the budgets")) << nodes;
+  }
+  pool.budgets = {Allows("4294967297")};
+  EXPECT_EQ(Plan(Two().Add(pool)), "a: w>b");
+}
+
+TEST_F(KarpenterTest, ANodeOfSeveralNodeClaimsStays) {
+  objects::NodeClaim second = Claim("a");
+  second.meta.name = "claim-z";
+  EXPECT_EQ(Plan(Two().Add(Pool()).Add(Claim("a")).Add(Claim("b")).Add(second)), "");
+  EXPECT_EQ(ReasonOf(kept_), "NodeClaimNotFound");
+  EXPECT_THAT(Refused("a", "b"), HasSubstr("has several NodeClaims"));
+}
+
+TEST_F(KarpenterTest, ANodePoolThatIsNotUnderstoodKeepsItsNodes) {
+  objects::NodePool pool = Pool();
+  pool.not_understood = "spec.disruption.paused";
+  EXPECT_EQ(Plan(Two().Add(pool)), "");
+  EXPECT_EQ(ReasonOf(kept_), "ConsolidationPolicyNotEvaluated");
+  EXPECT_THAT(Refused("a", "b"), HasSubstr("is not understood"));
+}
+
 // --- The planner and the verifier read NodePools with code of their own ---------------------
 
 std::string_view RandomCron(Random& dice) {
@@ -557,7 +625,9 @@ TEST_F(KarpenterTest, PlannerAndVerifierAgreeOnRandomClusters) {
       ASSERT_EQ(WhyNotDisruptable(catalog, node) == UnremovableReason::kNoReason,
                 slow.WhyNotDisrupted(node).empty())
           << catalog.NodeName(node) << " in round " << round;
-      ASSERT_EQ(UnderConsolidateAfterUntil(catalog, node, kNow).has_value(), slow.IsClosed(node));
+      NodeSet open(catalog.nodes());
+      open.Insert(node);
+      ASSERT_EQ(EraseClosed(catalog, groups_, kNow, open), slow.IsClosed(node));
       for (const DisruptionReason reason :
            {DisruptionReason::kEmpty, DisruptionReason::kUnderutilized}) {
         const bool goes =

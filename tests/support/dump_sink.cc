@@ -316,6 +316,7 @@ Line Dumped(const objects::NodePool& pool) {
   Line line("NodePool");
   line.Put("name", pool.meta).Put("static", pool.is_static).Put("policy", pool.policy);
   line.Put("after", pool.consolidate_after).Put("has_budgets", pool.has_budgets);
+  line.Put("notUnderstood", pool.not_understood);
   for (const objects::NodePool::Budget& budget : pool.budgets) {
     line.Put("budget", budget.nodes).Put("has_reasons", budget.has_reasons);
     line.Put("reasons", budget.reasons).Put("schedule", budget.schedule.value_or("-"));
