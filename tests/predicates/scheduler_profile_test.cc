@@ -153,6 +153,21 @@ TEST_F(SchedulerProfileTest, IgnoredResourcesNeedNoRoom) {
             "fits");
 }
 
+// The kubelet would refuse such a pod where it does not belong.
+TEST_F(SchedulerProfileTest, PodsOfNodesStayIfOnlyTheKubeletWouldCheckTheirNode) {
+  Pod pod = Pod("p").On("m");
+  EXPECT_EQ(Verdict(pod, Off("NodeAffinity")), "fits");
+  EXPECT_EQ(Verdict(pod, Off("NodePorts")), "fits");
+  Pod chooses = pod;
+  chooses.raw.has_node_selector = true;
+  chooses.raw.node_selector = {{"zone", "b"}};
+  EXPECT_THAT(Verdict(chooses, Off("NodeAffinity")),
+              HasSubstr("NodeAffinity is off, and the pod chooses nodes"));
+  pod.raw.containers[0].ports.push_back({.host_ip = {}, .host_port = 80, .protocol = {}});
+  EXPECT_THAT(Verdict(pod, Off("NodePorts")),
+              HasSubstr("NodePorts is off, and the pod has host ports"));
+}
+
 TEST_F(SchedulerProfileTest, VolumesWithoutVolumeBindingKeepThePod) {
   Pod pod = Pod("p").On("m");
   EXPECT_EQ(Verdict(pod, Off("VolumeBinding")), "fits");

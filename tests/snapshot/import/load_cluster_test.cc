@@ -53,6 +53,16 @@ TEST(ClusterLoaderTest, PodsThatHaveEndedOrAreExpendableAreLeftOutAndCounted) {
   EXPECT_EQ(Loaded({Node("a")}, pods, options).counts.expendable, 2u);
 }
 
+// Karpenter has no cutoff.
+TEST(ClusterLoaderTest, APodThatKarpenterProtectsIsNotExpendable) {
+  const LoadedCluster cluster = Loaded(
+      {Node("a")},
+      {Pod("kept").On("a").Priority(-100).Annotation("karpenter.sh/do-not-disrupt", "true"),
+       Pod("filler").On("a").Priority(-100).Annotation("karpenter.sh/do-not-disrupt", "no")});
+  EXPECT_EQ(cluster.counts.expendable, 1u);
+  EXPECT_EQ(cluster.snapshot.placed_pods(), 1u);
+}
+
 TEST(ClusterLoaderTest, PodsWithoutANodeWaitInTheOrderOfTheInputAndThoseOfUnknownNodesAreCounted) {
   const LoadedCluster cluster = Loaded(
       {Node("a")}, {Pod("z"), Pod("lost").On("x"), Pod("on").On("a"),
