@@ -155,8 +155,9 @@ class NewNodeObjects::Sink final : public AnyObjectSink {
       const std::string name((*node)->meta.name);
       if (!siblings_.contains(name)) return absl::OkStatus();
       absl::StatusOr<std::string> text = TextOf(object);
-      if (text.ok()) to_.siblings_[name].node = *std::move(text);
-      return text.status();
+      if (!text.ok()) return text.status();
+      to_.siblings_[name].node = *std::move(text);
+      return absl::OkStatus();
     }
     const auto* const pod = std::get_if<const objects::Pod*>(&object);
     if (pod == nullptr || !RunsOnEveryNode(**pod)) return absl::OkStatus();

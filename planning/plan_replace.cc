@@ -196,6 +196,8 @@ class Replacing {
 
   absl::StatusOr<std::unique_ptr<ReplaceAnswer>> Run() {
     query_.search = SearchQuery{.iterations = replace_.iterations, .for_cost = true};
+    trial_query_ = query_;
+    trial_query_.search->iterations = replace_.iterations_of_trials;
     const std::vector<InputWarning> warnings = checked_.warnings;
     if (absl::Status s = PlanWithout(); !s.ok()) return s;
     FindTypes();
@@ -460,7 +462,7 @@ class Replacing {
       bought[row.node] = type;
     }
     const absl::StatusOr<PlanResult> made =
-        TrySearch(query_, rows_->groups(), snapshot, rows_->cluster().pending, worth_,
+        TrySearch(trial_query_, rows_->groups(), snapshot, rows_->cluster().pending, worth_,
                   Parallelism::One(), DeletionsInSnapshot::kPlanBeside);
     if (!made.ok()) {
       trial.status = made.status();
@@ -639,6 +641,7 @@ class Replacing {
   }
 
   PlanQuery query_;
+  PlanQuery trial_query_;
   const ReplaceQuery& replace_;
   LiveCluster& live_;
   LoadedCluster& checked_;

@@ -59,8 +59,10 @@ struct ReplaceQuery {
   // What purchases must save at least: a share of the cost of the nodes that stay without them.
   double min_saving = 0;
   bool allow_spot = false;  // Pods may move from on-demand nodes to new spot nodes.
-  // Iterations of each search (SearchQuery::iterations).  More find better plans, and take longer.
-  uint64_t iterations = 2;
+  // Iterations of a search (SearchQuery::iterations): while sets of new nodes are compared, and for
+  // the plans with and without the chosen set.  More find better plans, and take longer.
+  uint64_t iterations_of_trials = 0;
+  uint64_t iterations = 4;
   std::optional<MachineFile> machines = {};  // Absent: only the shapes of the cluster's nodes.
 };
 

@@ -313,11 +313,11 @@ class PlanTest(EbbTest):
         self.assertNotIn("--scale-down-unneeded-time", err)
 
     # Three nodes of 0.19 an hour whose pods fit on one new node of 0.38.
-    def replacing(self, *words):
+    def replacing(self, *words, types=""):
         examples = os.path.join(DOCS, "../examples")
         return ("plan", examples + "/replace_cluster.yaml", "--now", START, "--prices",
                 examples + "/prices.yaml", "--scale-down-utilization-threshold=1", "--replace",
-                "--machine-types", examples + "/machine_types.yaml", *words)
+                "--machine-types", types or examples + "/machine_types.yaml", *words)
 
     def test_dearer_nodes_are_replaced_by_a_cheaper_one(self):
         plan = self.ebb_json(*self.replacing("--threads", "1"))
@@ -348,7 +348,7 @@ class PlanTest(EbbTest):
     def test_a_broken_file_of_machine_types_is_named(self):
         broken = self.write("types.yaml", "machineTypes: [{name: m9, groups: [g], offers: [{}], "
                                           "capacity: {cpu: 4x, memory: 1Gi}}]\n")
-        err = self.ebb(*self.replacing("--machine-types", broken), code=1)[1]
+        err = self.ebb(*self.replacing(types=broken), code=1)[1]
         self.assertIn('types.yaml: machineTypes[0] (m9).capacity: cpu: "4x" is not a quantity', err)
 
     def test_flags_that_purchases_do_not_go_with_are_refused(self):
