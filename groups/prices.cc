@@ -500,7 +500,8 @@ std::string TallyText(const NodePrices::Tally& tally) {
   return kinds;
 }
 
-absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& list) {
+absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& list,
+                                      const std::map<NodeId, double>& known_prices) {
   NodePrices prices{.currency = list.currency, .hourly = {}};
   if (list.on_builtin && prices.currency.empty()) prices.currency = BuiltinPrices().currency;
   std::map<std::string, size_t> without;
@@ -512,6 +513,10 @@ absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& l
       known;
   const std::vector<NodeFacts> facts = FactsOfNodes(catalog);
   for (uint32_t n = 0; n < facts.size(); ++n) {
+    if (const auto it = known_prices.find(NodeId{n}); it != known_prices.end()) {
+      prices.hourly.push_back(it->second);
+      continue;
+    }
     const NodeFacts& node = facts[n];
     const auto [it, is_new] = known.try_emplace({node.instance_type, node.region, node.zone,
                                                  node.capacity_type, node.allocatable.gpus > 0});

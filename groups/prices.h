@@ -136,9 +136,11 @@ struct NodePrices {
   }
 };
 
+// `known`: prices of nodes that the list does not decide.
 // Errors: InvalidArgument if the list, without the catalogue, has no price for some nodes, with
 // their types and how many.
-absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& list);
+absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& list,
+                                      const std::map<NodeId, double>& known = {});
 
 // Where the prices come from, as sentences; "": a file has them all, without rules.
 std::string PriceWords(const NodePrices& prices);

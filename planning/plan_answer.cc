@@ -1,6 +1,7 @@
 #include "planning/plan_answer.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -64,7 +65,12 @@ absl::StatusOr<std::optional<NodePrices>> PricesOf(const PlanQuery& query, Loade
     return each.code == kWithoutPrice || each.code == kWithoutFactor;
   });
   if (!query.prices) return std::nullopt;
-  absl::StatusOr<NodePrices> prices = PriceNodes(cluster.snapshot.catalog(), *query.prices);
+  const Catalog& catalog = cluster.snapshot.catalog();
+  std::map<NodeId, double> known;
+  for (const NewNode& each : query.new_nodes) {
+    if (const auto node = catalog.FindNode(each.name); node.ok()) known[*node] = each.hourly;
+  }
+  absl::StatusOr<NodePrices> prices = PriceNodes(catalog, *query.prices, known);
   if (!prices.ok()) return prices.status();
   if (!prices->without.empty()) {
     cluster.warnings.push_back(
@@ -135,6 +141,7 @@ class Answering {
     const Catalog& catalog = cluster_.snapshot.catalog();
     answer_->cluster = &cluster_;
     answer_->groups = AssignGroups(catalog, query_.groups);
+    HideNewNodes(catalog, query_, answer_->groups);
     absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query_, cluster_);
     if (!prices.ok()) return prices.status();
     answer_->prices = *std::move(prices);
@@ -291,12 +298,12 @@ absl::StatusOr<PlanResult> TryPlanUnverified(const PlanQuery& query, const NodeG
 
 absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
                                      ClusterSnapshot& snapshot, std::span<const PodId> pending,
-                                     std::span<const int64_t> worth,
-                                     const Parallelism& parallelism) {
+                                     std::span<const int64_t> worth, const Parallelism& parallelism,
+                                     DeletionsInSnapshot deletions) {
   std::vector<NodeId> candidates;
   absl::StatusOr<PlanRequest> request = RequestOf(query, snapshot.catalog(), pending, candidates);
   if (!request.ok()) return request.status();
-  request->deletions = DeletionsInSnapshot::kLeftToCaller;
+  request->deletions = deletions;
   request->verify = false;
   const SearchQuery search = query.search.value_or(SearchQuery());
   SearchOptions options{.seed = search.seed, .worth = worth, .on_better = nullptr};
@@ -348,6 +355,19 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
                                                    options, parallelism, each_end, on_points);
   if (!frontier.ok()) return frontier.status();
   return FrontierAnswer{.frontier = *std::move(frontier), .prices = *std::move(prices)};
+}
+
+void HideNewNodes(const Catalog& catalog, const PlanQuery& query, NodeGroups& groups) {
+  for (const NewNode& each : query.new_nodes) {
+    const absl::StatusOr<NodeId> node = catalog.FindNode(each.name);
+    if (!node.ok() || groups.Of(*node) == kNoGroup) continue;
+    NodeGroup& group = groups.groups[static_cast<size_t>(groups.Of(*node))];
+    const GroupRule* const rule = FindRule(query.groups, group.name);
+    if (rule == nullptr || !rule->has_target_size) --group.target_size;
+    groups.group_of[Index(*node)] = kNoGroup;
+    groups.no_group_reason.resize(groups.group_of.size(), NoGroupReason::kUnknown);
+    groups.no_group_reason[Index(*node)] = NoGroupReason::kExcluded;
+  }
 }
 
 absl::StatusOr<int64_t> CheckBeforePlan(const GroupRules& rules,

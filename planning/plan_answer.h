@@ -109,11 +109,12 @@ absl::StatusOr<PlanResult> TryPlanUnverified(const PlanQuery& query, const NodeG
 // The best plan that a search finds, for loops.  Their rounds account for nodes in deletion and
 // verify their own plan, so this function does neither.  `worth`: of removing a node, by NodeId
 // (search/search.h).  Uses the seed and the maximum `iterations` of `query.search`;
-// `query.seconds` ends the search too.  The snapshot is restored afterwards.
-absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
-                                     ClusterSnapshot& snapshot, std::span<const PodId> pending,
-                                     std::span<const int64_t> worth,
-                                     const Parallelism& parallelism);
+// `query.seconds` ends the search too.  The snapshot is restored afterwards.  `deletions`: whether
+// the plan accounts for nodes in deletion itself.
+absl::StatusOr<PlanResult> TrySearch(
+    const PlanQuery& query, const NodeGroups& groups, ClusterSnapshot& snapshot,
+    std::span<const PodId> pending, std::span<const int64_t> worth, const Parallelism& parallelism,
+    DeletionsInSnapshot deletions = DeletionsInSnapshot::kLeftToCaller);
 
 // For each number of evictions, the best plan found (search/frontier.h).
 struct FrontierAnswer {
@@ -127,6 +128,9 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
                                               const PlanHooks& hooks = {},
                                               const Parallelism& parallelism = Parallelism::One(),
                                               const OnFrontierPoints& on_points = nullptr);
+
+// Takes new nodes out of their groups, so that they do not count in the groups' sizes and never go.
+void HideNewNodes(const Catalog& catalog, const PlanQuery& query, NodeGroups& groups);
 
 // The checks before a plan.  Appends warnings about the groups, then `others`, then warnings about
 // the time to the cluster's warnings.  Returns the time to plan for: `now_s`, or TimeToPlanFor() if

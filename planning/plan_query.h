@@ -55,6 +55,12 @@ struct TrialQuery {
   std::optional<double> robust = {};
 };
 
+// A node of the cluster that does not exist yet (plan_replace.h).
+struct NewNode {
+  std::string name;
+  double hourly = 0;
+};
+
 struct PlanQuery {
   PlannerOptions planner = {};
   GroupRules groups = {};
@@ -63,6 +69,8 @@ struct PlanQuery {
   // Names of nodes, each at most once.  Absent: every node.  Nodes whose group may not shrink are
   // left out in both cases.
   std::optional<std::vector<std::string>> candidates = {};
+  // Nodes that take pods, are in no group and never go.  The cluster has them.
+  std::vector<NewNode> new_nodes = {};
   // The limit of an autoscaler's first pass.  Absent: every candidate is judged.
   std::optional<int64_t> max_scale_down_parallelism = {};
   // At most this share of a workload's pods is evicted, above 0.  1: no limit.

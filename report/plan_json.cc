@@ -12,6 +12,7 @@
 #include "base/rfc3339.h"
 #include "engine/stable_planner.h"
 #include "report/pass_replay.h"
+#include "report/plan_purchases.h"
 #include "report/plan_totals.h"
 #include "report/plan_warnings.h"
 #include "report/plan_waves.h"
@@ -205,7 +206,7 @@ Json SummaryJson(const PlanReport& report) {
   const size_t later = NodesThatMayGoLater(report);
   const PodsWithRoom room = CountRoom(context);
   const bool has_prices = context.prices != nullptr;
-  Json json = {{"nodes", context.cluster->snapshot.nodes()},
+  Json json = {{"nodes", context.Nodes()},
                {"pods", report.pods},
                {"removed", report.remove.size()},
                {"movedPods", report.moved},
@@ -441,6 +442,7 @@ Json PlanJson(const PlanReport& report) {
   PutComplete(report.context.cluster->warnings, json);
   json["summary"] = SummaryJson(report);
   if (report.context.waves != nullptr) PutWaves(report.context, *report.context.waves, json);
+  if (report.context.purchases != nullptr) PutPurchases(report, json);
   PutEntries(report, [](NodeId) { return true; }, json);
   if (const PodsWithRoom room = CountRoom(report.context); room.displaced > 0) {
     json["displacedPods"] = {{"total", room.displaced}, {"placed", room.displaced_placed}};

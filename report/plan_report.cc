@@ -117,6 +117,7 @@ std::vector<PlanReport::Kept> KeptNodes(const PlanContext& context) {
     kept.push_back({skipped, kNotJudged});
   }
   if (made.plan.termination == Termination::kNoRoomForPending) AddNotJudged(context, kept);
+  std::erase_if(kept, [&](const PlanReport::Kept& each) { return context.Buys(each.why.node); });
   std::sort(kept.begin(), kept.end(),
             [](const auto& a, const auto& b) { return a.why.node < b.why.node; });
   return kept;
@@ -127,6 +128,7 @@ template <typename NameOf>
 std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) {
   std::map<std::string_view, PlanReport::Share> shares;
   report.context.cluster->snapshot.alive().ForEach([&](NodeId node) {
+    if (report.context.Buys(node)) return;
     if (const std::string_view name = name_of(node); !name.empty()) ++shares[name].nodes;
   });
   for (const PlanReport::Removal& removal : report.remove) {
@@ -418,7 +420,14 @@ PodsWithRoom CountRoom(const PlanContext& context) {
 }
 
 size_t RunningPods(const PlanContext& context) {
-  return context.cluster->snapshot.placed_pods() + context.request->pass.evicting.size();
+  const ClusterSnapshot& snapshot = context.cluster->snapshot;
+  size_t pods = snapshot.placed_pods() + context.request->pass.evicting.size();
+  for (const NodeId node : context.new_nodes) pods -= snapshot.PodsOn(node).size();
+  return pods;
+}
+
+bool PlanContext::Buys(NodeId node) const {
+  return std::ranges::find(new_nodes, node) != new_nodes.end();
 }
 
 PlanReport MakeReport(const PlanContext& context) {

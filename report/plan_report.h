@@ -103,6 +103,7 @@ struct PlanSession {
   std::vector<std::pair<std::string, int64_t>> broken_watches;
 };
 
+struct PlanPurchases;
 struct PlanWaves;
 struct StablePlan;
 
@@ -118,11 +119,16 @@ struct PlanContext {
   // How the plan continues the last one; its own `made` is not used.  Null: it does not.
   const StablePlan* stable = nullptr;
   const PlanWaves* waves = nullptr;                   // The plan carried on.  Null: not requested.
+  const PlanPurchases* purchases = nullptr;           // Null: the plan may not buy nodes.
+  std::vector<NodeId> new_nodes = {};                 // Nodes that the plan buys.
   std::optional<PlanSession> session = std::nullopt;  // Absent: the cluster is a dump.
   double pass_s = 0;                                  // How long the passes took, in seconds.
   double verify_s = 0;                                // 0: verified within a pass.
 
   [[nodiscard]] const Catalog& catalog() const { return cluster->snapshot.catalog(); }
+  [[nodiscard]] bool Buys(NodeId node) const;
+  // Nodes of the cluster, without those that the plan buys.
+  [[nodiscard]] size_t Nodes() const { return cluster->snapshot.nodes() - new_nodes.size(); }
 };
 
 // The reason of a candidate that was kept because the pass ended before its turn. ebb's own word.

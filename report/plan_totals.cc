@@ -81,7 +81,7 @@ void CountCluster(const PlanReport& report, PlanTotals& totals) {
       gpu.Add(snapshot, node);
       if (prices != nullptr) *to.cost_per_hour += prices->hourly[Index(node)];
     };
-    add(before, gpu_before);
+    if (!context.Buys(node)) add(before, gpu_before);
     if (!goes.Contains(node)) add(after, gpu_after);
   });
   for (const PlanReport::Removal& removal : report.remove) {

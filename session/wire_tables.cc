@@ -412,7 +412,7 @@ void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
   }
   reply.set_pass_seconds(context.pass_s);
   reply.set_verify_seconds(context.verify_s);
-  reply.set_nodes(context.cluster->snapshot.nodes());
+  reply.set_nodes(context.Nodes());
   reply.set_pods(RunningPods(context));
   reply.set_passes(context.made->passes);
   reply.set_left_out(LeftOutText(context.cluster->counts));

@@ -48,6 +48,7 @@
 #include "engine/scale_down/round.h"
 #include "engine/stable_planner.h"
 #include "engine/verify/certified_plan.h"
+#include "groups/machine_types.h"
 #include "loop/actuators/actuator_server.h"
 #include "loop/actuators/conformance.h"
 #include "loop/actuators/grpc_actuator.h"
@@ -64,8 +65,10 @@
 #include "options/option_field.h"
 #include "options/round_options.h"
 #include "planning/live_cluster.h"
+#include "planning/new_nodes.h"
 #include "planning/plan_answer.h"
 #include "planning/plan_query.h"
+#include "planning/plan_replace.h"
 #include "planning/plan_search.h"
 #include "planning/plan_waves.h"
 #include "planning/query_fields.h"
@@ -991,6 +994,29 @@ void PrintPlanOf(const PlanQuery& query, LoadedCluster& cluster,
 bool FollowAPlan(const std::unique_ptr<PlanAnswer>& answer) {
   absl::StatusOr<PlanWaves> waves = FollowWaves(*answer, {.pod_startup_s = 60});
   return waves.ok();
+}
+
+// groups/machine_types.h
+void ListWhatMayBeBought(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                         const NodePrices& prices, const PriceList& list) {
+  absl::StatusOr<MachineFile> file = ReadMachineFile("machine_types.yaml");
+  MachineCatalogue catalogue = FindMachineTypes(snapshot, groups, prices, list, &*file);
+}
+
+// planning/plan_replace.h
+void PrintReplacement(const PlanQuery& query, LiveCluster& live, LiveCluster::Version* version,
+                      const std::function<void(const PlanReport&)>& Print) {
+  absl::StatusOr<std::unique_ptr<ReplaceAnswer>> answer =
+      AnswerReplace(query, {.max_new_nodes = 1}, live, version->cluster);
+  Print(MakeReport((*answer)->Context()));
+}
+
+// planning/new_nodes.h
+absl::Status AddANewNode(const MachineType& type, LiveCluster& cluster, ChangeBatch& batch) {
+  absl::StatusOr<NewNodeObjects> objects = NewNodeObjects::Read(cluster, {"general-1"});
+  absl::Status status = objects->Put(type, "new-m7i.large-1", batch);
+  status = cluster.Take(batch.changes());
+  return status;
 }
 
 // planning/plan_search.h

@@ -28,6 +28,7 @@
 #include "cli/print/page_file.h"
 #include "cli/print/plan_print.h"
 #include "cli/print/progress.h"
+#include "cli/print/purchases_print.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
 #include "groups/groups.h"
@@ -203,6 +204,36 @@ void AddWaveFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
 }
 
+void AddReplaceFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Cheaper nodes";
+  app.add_flag("--replace", command.replace,
+               "Also buy nodes if dearer ones can go then; needs --prices (docs/replace.md)")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_option("--max-new-nodes", command.purchases.max_new_nodes, "Buy at most so many nodes")
+      ->check(values::WholeNumber(1, static_cast<int64_t>(kNewNodesMax)))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--machine-types", command.machine_types,
+                 "YAML or JSON file of machine types that may be bought, besides the shapes of the "
+                 "nodes of each group")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--min-saving", command.purchases.min_saving,
+                 "Buy only if that saves at least this share of what the nodes cost that would "
+                 "stay otherwise")
+      ->check(values::Number(0, 1))
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--allow-spot", command.purchases.allow_spot,
+               "Pods may move from on-demand nodes to new spot nodes")
+      ->check(values::Switch())
+      ->group(group);
+}
+
 }  // namespace
 
 void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
@@ -329,6 +360,7 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddOutputFlags(*this, app);
   questions.AddTo(app);
   AddWaveFlags(*this, app);
+  AddReplaceFlags(*this, app);
   over_time.AddTo(app, options, given);
   watch.AddTo(app);
   at_server.AddTo(app);
@@ -406,6 +438,7 @@ std::vector<UsedFile> PlanCommand::Files() const {
     if (name != kBuiltinPrices) files.push_back({"--prices", name, FileUse::kRead});
   }
   files.push_back({"--what-if", what_if, FileUse::kRead});
+  files.push_back({"--machine-types", machine_types, FileUse::kRead});
   files.push_back(report.File());
   files.push_back({"--events", over_time.events, FileUse::kRead});
   files.push_back({"--state", over_time.state, FileUse::kDatabase});
@@ -459,6 +492,15 @@ bool PlanCommand::CostFlagsFit(std::ostream& err) const {
   return false;
 }
 
+bool PlanCommand::ReplaceFlagsFit(std::ostream& err) const {
+  if (!replace || IsWholeAnswer()) return true;
+  PrintMessage("--replace: -o " + output +
+                   " does not say what to buy first; expected table, wide, json or yaml",
+               err, "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
 bool PlanCommand::WaveFlagsFit(std::ostream& err) const {
   if (!waves || IsWholeAnswer()) return true;
   PrintMessage(
@@ -478,7 +520,9 @@ void PlanCommand::PrintFlagRemarks(std::ostream& err) const {
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   PrintFlagRemarks(err);
-  if (!ExplainFlagsFit(err) || !CostFlagsFit(err) || !WaveFlagsFit(err)) return 2;
+  if (!ExplainFlagsFit(err) || !CostFlagsFit(err) || !WaveFlagsFit(err) || !ReplaceFlagsFit(err)) {
+    return 2;
+  }
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   if (absl::Status s = CheckPageFile(report.file); !s.ok()) return Fail(s, err);
   Progress progress;
@@ -487,12 +531,15 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!rules.ok()) return Fail(rules.status(), err);
   const Parallelism parallelism(threads);
   const Clock::time_point start = Clock::now();
-  if (counterfactual) {
+  if (counterfactual || replace) {
     const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
         LiveCluster::FromInputs(inputs, options.load, parallelism);
     if (!live.ok()) return progress.Done(), Fail(live.status(), err);
     absl::StatusOr<LiveCluster::Version> version = (*live)->CheckedRecently();
     if (!version.ok()) return progress.Done(), Fail(version.status(), err);
+    if (replace) {
+      return ReplaceOver(**live, version->cluster, *rules, SecondsSince(start), progress, out, err);
+    }
     return PlanOver(version->cluster, *rules,
                     {.since = start, .import_s = SecondsSince(start), .live = live->get()},
                     progress, out, err);
@@ -595,6 +642,44 @@ void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
   if (made.query.trials && !made.answer->trials) {
     PrintMessage("the time ended before the first trial of the plan", err);
   }
+}
+
+int PlanCommand::ReplaceOver(LiveCluster& live, LoadedCluster& cluster, const GroupRules& rules,
+                             double import_s, Progress& progress, std::ostream& out,
+                             std::ostream& err) const {
+  const auto refuse = [&](const absl::Status& status) {
+    progress.Done();
+    PrintLoadWarnings(cluster, err);
+    return Fail(status, err);
+  };
+  ReplaceQuery asked = purchases;
+  if (!machine_types.empty()) {
+    absl::StatusOr<MachineFile> file = ReadMachineFile(machine_types);
+    if (!file.ok()) return progress.Done(), Fail(file.status(), err);
+    asked.machines = *std::move(file);
+  }
+  const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
+  if (!now_s.ok()) return refuse(now_s.status());
+  const absl::StatusOr<PlanQuery> query = QueryAt(*now_s, rules);
+  if (!query.ok()) return progress.Done(), Fail(query.status(), err);
+  progress.Say("looking for cheaper nodes");
+  const absl::StatusOr<std::unique_ptr<ReplaceAnswer>> answer =
+      AnswerReplace(*query, asked, live, cluster, {}, Parallelism(threads));
+  if (!answer.ok()) return progress.Done(), Fail(answer.status(), err);
+  const LoadedCluster& planned = *(*answer)->answer().cluster;
+  if (absl::Status s = CheckStrict(options.load, planned.warnings); !s.ok()) return refuse(s);
+  const PlanReport plan = MakeReport((*answer)->Context());
+  progress.Done();
+  PrintLoadWarnings(planned, err);
+  const PlanFormat format = PlanFormatOf(output);
+  const bool is_table = format == PlanFormat::kTable || format == PlanFormat::kWide;
+  const size_t columns = format == PlanFormat::kWide ? 0 : OutputTerminal().columns;
+  if (is_table) PrintPurchases(plan, columns, out);
+  PrintAnswer(*this, plan, {}, {}, out);
+  if (is_table) PrintSavings(plan, columns, out);
+  out.flush();
+  if (stats) PrintStats(plan, import_s, err);
+  return ExitCode(!plan.remove.empty());
 }
 
 int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,

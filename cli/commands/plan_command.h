@@ -33,6 +33,7 @@
 #include "planning/live_cluster.h"
 #include "planning/plan_answer.h"
 #include "planning/plan_query.h"
+#include "planning/plan_replace.h"
 #include "planning/rebuild_log.h"
 #include "platform/file_identity.h"
 #include "report/plan_report.h"
@@ -70,9 +71,12 @@ struct PlanCommand {
   QueryFlags questions;
   bool waves = false;
   std::string pod_startup_time = DurationFlagText(WaveModel().pod_startup_s);
-  RoundFlags over_time;   // With --state: makes a round instead of a plan over a dump.
-  WatchFlags watch;       // With --watch-file: plans whenever the cluster has changed.
-  ServerFlags at_server;  // With --server: a daemon plans.
+  bool replace = false;       // The plan may buy nodes.
+  ReplaceQuery purchases;     // Without the machine types.
+  std::string machine_types;  // A file; empty: only the shapes of the cluster's nodes.
+  RoundFlags over_time;       // With --state: makes a round instead of a plan over a dump.
+  WatchFlags watch;           // With --watch-file: plans whenever the cluster has changed.
+  ServerFlags at_server;      // With --server: a daemon plans.
 
   void AddTo(CLI::App& app);
   // Adds only the flags about what to plan for and how: no search, no output, no rounds.
@@ -118,6 +122,8 @@ struct PlanCommand {
   bool IsWholeAnswer() const;
   // Returns false and prints an error if -o is not a format of an explanation.
   bool ExplainFlagsFit(std::ostream& err) const;
+  // Returns false and prints an error if -o is not a format of --replace.
+  bool ReplaceFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if -o is not a format of --waves.
   bool WaveFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if --objective, --prices and --move-cost contradict each
@@ -142,6 +148,9 @@ struct PlanCommand {
                                           StablePlanner* memory = nullptr) const;
   // The model of --waves that the flags describe.
   [[nodiscard]] WaveModel Model() const;
+  // Makes a plan that may buy nodes, and prints it.
+  int ReplaceOver(LiveCluster& live, LoadedCluster& cluster, const GroupRules& rules,
+                  double import_s, Progress& progress, std::ostream& out, std::ostream& err) const;
   // Prints warnings and notes about the plan.
   void PrintRemarks(const Made& made, std::ostream& err) const;
   // How the cluster was loaded.

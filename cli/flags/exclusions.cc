@@ -36,6 +36,10 @@ constexpr std::string_view kLiveFlag = "it applies to a cluster that a feeder ke
 constexpr std::string_view kStateFlag = "a daemon keeps the state of its sessions itself";
 constexpr std::string_view kPoolsFlag = "policies decide by it";
 constexpr std::string_view kNoWaves = "there is no place for waves in its answer";
+constexpr std::string_view kOwnSearch = "purchases have a search of their own, for cost";
+constexpr std::string_view kNoPurchases = "there is no place for purchases in its answer";
+constexpr std::string_view kNotWithPurchases = "a plan with purchases cannot do that yet";
+constexpr std::string_view kReplaceFlag = "it is a setting for buying nodes";
 constexpr std::string_view kGenerated = "a recorded load replaces a generated one";
 
 constexpr Exclusion kExclusions[] = {
@@ -61,6 +65,21 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "--waves", "--watch-file", "waves show how a cluster develops without other changes"},
     {"plan", "--waves", "--explain", kNoWaves},
     {"plan", "--waves", "--what-if", kNoWaves},
+    {"plan", "--replace", "--optimize", kOwnSearch},
+    {"plan", "--replace", "--headroom", "a search keeps no headroom"},
+    {"plan", "--replace", "--state", kOwnOptions},
+    {"plan", "--replace", "--stable", kKept},
+    {"plan", "--replace", "--bound", "there is no bound for purchases"},
+    {"plan", "--replace", "--scale-down-simulation-timeout", kNotWithPurchases},
+    {"plan", "--replace", "--trials", kNotWithPurchases},
+    {"plan", "--replace", "--robust", kNotWithPurchases},
+    {"plan", "--replace", "--waves", kNotWithPurchases},
+    {"plan", "--replace", "--server", kNotWithPurchases},
+    {"plan", "--replace", "--watch-file", kNotWithPurchases},
+    {"plan", "--replace", "--what-if", kNotWithPurchases},
+    {"plan", "--replace", "--explain", kNoPurchases},
+    {"plan", "--replace", "--report", kNoPurchases},
+    {"plan", "--replace", "--fail-if", kNoPurchases},
     {"plan", "--state", "--fail-if", "its figures are of a plan, and a round is not one"},
     {"plan", "--explain", "--fail-if", kNoFigures},
     {"plan", "--optimize", "--headroom", "a search keeps no headroom"},
@@ -142,6 +161,11 @@ std::vector<Need> MakeNeeds() {
        "",
        {"--prices"},
        "it changes these prices"},
+      {{"plan"}, "--replace", "", {"--prices"}, "it compares what nodes cost"},
+      {{"plan"}, "--max-new-nodes", "", {"--replace"}, kReplaceFlag},
+      {{"plan"}, "--machine-types", "", {"--replace"}, kReplaceFlag},
+      {{"plan"}, "--min-saving", "", {"--replace"}, kReplaceFlag},
+      {{"plan"}, "--allow-spot", "", {"--replace"}, kReplaceFlag},
       {{"plan"}, "--nominated-share", "", {"--trials", "--robust"}, kTrialsFlag},
       {{"plan"}, "--seed", "", {"--optimize", "--trials", "--robust"}, "it seeds these"},
       {{"plan"}, "--trials", "--explain", {"--robust"}, kNoFigures},

@@ -312,6 +312,60 @@ class PlanTest(EbbTest):
         self.assertIn("--scale-down-unready-time", err)
         self.assertNotIn("--scale-down-unneeded-time", err)
 
+    # Three nodes of 0.19 an hour whose pods fit on one new node of 0.38.
+    def replacing(self, *words, types=""):
+        examples = os.path.join(DOCS, "../examples")
+        return ("plan", examples + "/replace_cluster.yaml", "--now", START, "--prices",
+                examples + "/prices.yaml", "--scale-down-utilization-threshold=1", "--replace",
+                "--machine-types", types or examples + "/machine_types.yaml", *words)
+
+    def test_dearer_nodes_are_replaced_by_a_cheaper_one(self):
+        plan = self.ebb_json(*self.replacing("--threads", "1"))
+        self.assertEqual(plan, self.ebb_json(*self.replacing("--threads", "2")))
+        self.assertEqual(sorted(each["node"] for each in plan["remove"]),
+                         ["general-0", "general-1", "general-2"])
+        replace = plan["replace"]
+        self.assertEqual([(each["machineType"], each["group"], each["like"][:8], each["pods"],
+                           each["daemonSetPods"]) for each in replace["buy"]],
+                         [("m8", "general", "general-", 3, 1)])
+        self.assertEqual([replace["costPerHour"], replace["with"]["costPerHour"],
+                          replace["with"]["netSavedPerHour"],
+                          replace["without"]["netSavedPerHour"]], [0.57, 0.38, 0.19, 0])
+        reasons = {each["reason"]: each["count"] for each in replace["unusableTypes"]}
+        self.assertEqual((reasons["UnknownGroup"], reasons["NoSibling"]), (1, 1))
+        self.assertTrue(replace["assumptions"])
+        text = self.ebb(*self.replacing())[0]
+        self.assertLess(text.index("First buy 1 node, and wait until it is Ready:"),
+                        text.index("Plan: 3 of 3 nodes can go"))
+        self.assertIn("The purchases assume:", text)
+
+    def test_purchases_that_save_too_little_are_not_made(self):
+        plan = self.ebb_json(*self.replacing("--min-saving", "0.4"))
+        self.assertEqual((plan["remove"], plan["replace"]["buy"]), ([], []))
+        self.assertIn("less than 40", plan["replace"]["whyNone"])
+        self.assertIn("Buy nothing:", self.ebb(*self.replacing("--min-saving", "0.4"))[0])
+
+    def test_a_broken_file_of_machine_types_is_named(self):
+        broken = self.write("types.yaml", "machineTypes: [{name: m9, groups: [g], offers: [{}], "
+                                          "capacity: {cpu: 4x, memory: 1Gi}}]\n")
+        err = self.ebb(*self.replacing(types=broken), code=1)[1]
+        self.assertIn('types.yaml: machineTypes[0] (m9).capacity: cpu: "4x" is not a quantity', err)
+
+    def test_flags_that_purchases_do_not_go_with_are_refused(self):
+        for words, says in [
+                (["-o", "name"], "-o name does not say what to buy first"),
+                (["-o", "sh"], "-o sh does not say what to buy first"),
+                (["-o", "csv"], "-o csv does not say what to buy first"),
+                (["--optimize"], "purchases have a search of their own"),
+                (["--waves"], "a plan with purchases cannot do that yet"),
+                (["--bound"], "there is no bound for purchases"),
+                (["--explain", "general-0"], "there is no place for purchases"),
+                (["--max-new-nodes", "0"], "--max-new-nodes")]:
+            with self.subTest(words=words):
+                self.assertIn(says, self.ebb(*self.replacing(*words), code=2)[1])
+        self.assertIn("--replace needs --prices",
+                      self.ebb("plan", self.dump(SMALL), "--replace", code=2)[1])
+
     def test_flags_that_waves_do_not_go_with_are_refused(self):
         dump = self.waiting()
         for words, says in [

@@ -1,0 +1,466 @@
+#include "groups/machine_types.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/printable.h"
+#include "groups/node_facts.h"
+#include "platform/settings_file.h"
+#include "predicates/drainability.h"
+#include "snapshot/objects/quantity.h"
+
+namespace ebb {
+namespace {
+
+using Amounts = std::map<std::string, int64_t>;
+using Texts = std::map<std::string, std::string>;
+
+constexpr int64_t kPodsOfKubelet = 110;  // The kubelet's default of maxPods.
+
+QuantityUnit UnitOf(std::string_view resource) {
+  return resource == "cpu" ? QuantityUnit::kMilli : QuantityUnit::kWhole;
+}
+
+// Keeps the first error of a nested list, which names its place itself.
+std::string ReadTexts(const YAML::Node& value, Texts& to) {
+  if (!value.IsMap()) return "is not a map";
+  for (const auto& each : value) {
+    if (!each.first.IsScalar() || !each.second.IsScalar()) return "is not a map of texts";
+    to[each.first.Scalar()] = each.second.Scalar();
+  }
+  return "";
+}
+
+std::string ReadNames(const YAML::Node& value, std::vector<std::string>& to) {
+  if (!value.IsSequence()) return "is not a list";
+  for (const YAML::Node& each : value) {
+    if (std::string wrong = ReadName(each, to.emplace_back()); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+// "10%" of `whole`, or a quantity.
+std::string ReadAmount(std::string_view resource, const std::string& text,
+                       std::optional<int64_t> whole, int64_t& to) {
+  if (whole && text.ends_with('%')) {
+    const std::optional<double> percent = AsReal(YAML::Node(text.substr(0, text.size() - 1)));
+    if (!percent || !(*percent >= 0 && *percent <= 100)) {
+      return fmt::format("{}: \"{}\" is not a share", resource, Printable(text));
+    }
+    to = static_cast<int64_t>(std::ceil(static_cast<double>(*whole) * *percent / 100));
+    return "";
+  }
+  const absl::StatusOr<int64_t> amount = ParseQuantity(text, UnitOf(resource));
+  if (!amount.ok()) return fmt::format("{}: {}", resource, std::string(amount.status().message()));
+  if (*amount < 0 || *amount == kUncountable) {
+    return fmt::format("{}: \"{}\" is not an amount of a machine", resource, Printable(text));
+  }
+  to = *amount;
+  return "";
+}
+
+absl::Status ReadOffer(const std::string& file, const std::string& where, const YAML::Node& node,
+                       FileMachine::Offer& offer) {
+  const FieldReaders<FileMachine::Offer> readers = {
+      {"zones",
+       [](const YAML::Node& value, FileMachine::Offer& to) { return ReadNames(value, to.zones); }},
+      {"capacityType", [](const YAML::Node& value,
+                          FileMachine::Offer& to) { return ReadName(value, to.capacity_type); }},
+      {"hourly",
+       [](const YAML::Node& value, FileMachine::Offer& to) -> std::string {
+         to.hourly = AsReal(value);
+         const bool is_price = to.hourly && *to.hourly >= 0 && *to.hourly <= kHourlyMax;
+         return is_price ? "" : fmt::format("{} is not a price", Quoted(value));
+       }},
+  };
+  return ReadFields(file, where, node, readers, offer);
+}
+
+absl::Status ReadTaint(const std::string& file, const std::string& where, const YAML::Node& node,
+                       MachineTaint& taint) {
+  const FieldReaders<MachineTaint> readers = {
+      {"key", [](const YAML::Node& value, MachineTaint& to) { return ReadName(value, to.key); }},
+      {"value",
+       [](const YAML::Node& value, MachineTaint& to) { return ReadName(value, to.value); }},
+      {"effect",
+       [](const YAML::Node& value, MachineTaint& to) -> std::string {
+         to.effect = value.IsScalar() ? value.Scalar() : "";
+         const bool is_effect = to.effect == "NoSchedule" || to.effect == "NoExecute" ||
+                                to.effect == "PreferNoSchedule";
+         return is_effect ? "" : fmt::format("{} is not an effect of a taint", Quoted(value));
+       }},
+  };
+  if (absl::Status s = ReadFields(file, where, node, readers, taint); !s.ok()) return s;
+  if (taint.key.empty()) return BadSetting(file, where + ".key", "is required");
+  if (taint.effect.empty()) return BadSetting(file, where + ".effect", "is required");
+  return absl::OkStatus();
+}
+
+// Reads the items of a list with `read`, which names the place of an error itself.
+template <typename Item, typename Read>
+std::string ReadItems(const YAML::Node& value, std::vector<Item>& to, absl::Status& status,
+                      const Read& read) {
+  if (!value.IsSequence()) return "is not a list";
+  for (size_t i = 0; i < value.size() && status.ok(); ++i) {
+    status = read(i, value[i], to.emplace_back());
+  }
+  return "";
+}
+
+absl::Status ReadMachine(const std::string& file, const std::string& where, const YAML::Node& node,
+                         FileMachine& machine) {
+  constexpr const char* kOverheads[] = {"kubeReserved", "systemReserved", "evictionHard"};
+  std::map<std::string, Texts> amounts;
+  std::optional<int64_t> pods;
+  absl::Status nested = absl::OkStatus();
+  const auto texts = [&amounts](const std::string& name) {
+    return [&amounts, name](const YAML::Node& value, FileMachine& /*to*/) {
+      return ReadTexts(value, amounts[name]);
+    };
+  };
+  const FieldReaders<FileMachine> readers = {
+      {"name", [](const YAML::Node& value, FileMachine& to) { return ReadName(value, to.name); }},
+      {"groups",
+       [](const YAML::Node& value, FileMachine& to) { return ReadNames(value, to.groups); }},
+      {"capacity", texts("capacity")},
+      {kOverheads[0], texts(kOverheads[0])},
+      {kOverheads[1], texts(kOverheads[1])},
+      {kOverheads[2], texts(kOverheads[2])},
+      {"pods",
+       [&pods](const YAML::Node& value, FileMachine& /*to*/) -> std::string {
+         pods = AsInteger(value);
+         return pods && *pods > 0 ? "" : fmt::format("{} is not a number of pods", Quoted(value));
+       }},
+      {"labels",
+       [](const YAML::Node& value, FileMachine& to) { return ReadTexts(value, to.labels); }},
+      {"taints",
+       [&](const YAML::Node& value, FileMachine& to) {
+         return ReadItems(
+             value, to.taints, nested, [&](size_t i, const YAML::Node& each, MachineTaint& taint) {
+               return ReadTaint(file, fmt::format("{}.taints[{}]", where, i), each, taint);
+             });
+       }},
+      {"offers",
+       [&](const YAML::Node& value, FileMachine& to) {
+         return ReadItems(value, to.offers, nested,
+                          [&](size_t i, const YAML::Node& each, FileMachine::Offer& offer) {
+                            return ReadOffer(file, fmt::format("{}.offers[{}]", where, i), each,
+                                             offer);
+                          });
+       }},
+  };
+  if (absl::Status s = ReadFields(file, where, node, readers, machine); !s.ok()) return s;
+  if (!nested.ok()) return nested;
+  if (machine.name.empty()) return BadSetting(file, where + ".name", "is required");
+  const std::string named = fmt::format("{} ({})", where, Printable(machine.name));
+  if (machine.groups.empty()) return BadSetting(file, named + ".groups", "is required");
+  if (machine.offers.empty()) return BadSetting(file, named + ".offers", "is required");
+  for (const auto& [resource, text] : amounts["capacity"]) {
+    const std::string wrong = ReadAmount(resource, text, std::nullopt, machine.capacity[resource]);
+    if (!wrong.empty()) return BadSetting(file, named + ".capacity", wrong);
+  }
+  for (const char* const each : {"cpu", "memory"}) {
+    if (machine.capacity[each] > 0) continue;
+    return BadSetting(file, fmt::format("{}.capacity.{}", named, each), "is required");
+  }
+  machine.capacity["pods"] = pods.value_or(kPodsOfKubelet);
+  machine.allocatable = machine.capacity;
+  for (const char* const overhead : kOverheads) {
+    for (const auto& [resource, text] : amounts[overhead]) {
+      const std::string place = fmt::format("{}.{}", named, overhead);
+      const auto whole = machine.capacity.find(resource);
+      if (whole == machine.capacity.end()) {
+        return BadSetting(file, place, fmt::format("{}: capacity has none", Printable(resource)));
+      }
+      int64_t amount = 0;
+      if (const std::string wrong = ReadAmount(resource, text, whole->second, amount);
+          !wrong.empty()) {
+        return BadSetting(file, place, wrong);
+      }
+      int64_t& left = machine.allocatable[resource];
+      if (amount > left) {
+        return BadSetting(file, place,
+                          fmt::format("{}: is more than the capacity", Printable(resource)));
+      }
+      left -= amount;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadMachines(const YAML::Node& root, MachineFile& to) {
+  absl::Status nested = absl::OkStatus();
+  bool has_types = false;
+  const FieldReaders<MachineFile> readers = {
+      {"machineTypes", [&](const YAML::Node& value, MachineFile& read) {
+         has_types = true;
+         return ReadItems(value, read.machines, nested,
+                          [&](size_t i, const YAML::Node& each, FileMachine& machine) {
+                            return ReadMachine(read.file, fmt::format("machineTypes[{}]", i), each,
+                                               machine);
+                          });
+       }}};
+  if (absl::Status s = ReadFields(to.file, "", root, readers, to); !s.ok()) return s;
+  if (!nested.ok()) return nested;
+  if (!has_types) return BadSetting(to.file, "machineTypes", "is required");
+  std::set<std::string_view> names;
+  for (const FileMachine& each : to.machines) {
+    if (names.insert(each.name).second) continue;
+    return BadSetting(to.file, "machineTypes",
+                      fmt::format("{} is listed twice", Printable(each.name)));
+  }
+  return absl::OkStatus();
+}
+
+// --- The catalogue -------------------------------------------------------------------
+
+// A node of a group that new nodes may look like.
+struct Sibling {
+  NodeId node;
+  size_t daemon_pods = 0;
+};
+
+size_t DaemonPodsOn(const ClusterSnapshot& snapshot, NodeId node) {
+  const Catalog& catalog = snapshot.catalog();
+  return static_cast<size_t>(std::ranges::count_if(snapshot.PodsOn(node), [&](PodId pod) {
+    const PodShape& shape = catalog.shape_of(pod);
+    return shape.mirror || IsDaemonSetPod(catalog, shape);
+  }));
+}
+
+Amounts AllocatableOf(const Catalog& catalog, NodeId node) {
+  Amounts amounts;
+  for (const auto& [resource, amount] : catalog.node(node).allocatable) {
+    if (amount > 0) amounts[std::string(catalog.ResourceName(resource))] = amount;
+  }
+  return amounts;
+}
+
+class Finder {
+ public:
+  Finder(const ClusterSnapshot& snapshot, const NodeGroups& groups, const NodePrices& prices)
+      : catalog_(snapshot.catalog()),
+        groups_(groups),
+        prices_(prices),
+        facts_(FactsOfNodes(catalog_)),
+        siblings_(groups.groups.size()) {
+    snapshot.alive().ForEach([&](NodeId node) {
+      if (groups.Of(node) == kNoGroup || !MayBeCopied(node)) return;
+      siblings_[static_cast<size_t>(groups.Of(node))].push_back(
+          {.node = node, .daemon_pods = DaemonPodsOn(snapshot, node)});
+    });
+  }
+
+  MachineCatalogue Find(const PriceList& list, const MachineFile* file) {
+    for (size_t g = 0; g < siblings_.size(); ++g) AddShapes(GroupId{static_cast<uint32_t>(g)});
+    if (file != nullptr) {
+      for (const FileMachine& each : file->machines) AddMachine(each, list);
+    }
+    std::ranges::stable_sort(found_.usable, {}, [](const MachineType& type) {
+      return std::tuple(type.group, type.name, type.zone, type.capacity_type);
+    });
+    return std::move(found_);
+  }
+
+ private:
+  using Why = MachineCatalogue::Why;
+
+  // A node that is not ready or cordoned may lack labels and DaemonSets' pods, or have taints that
+  // a new node would not have.
+  [[nodiscard]] bool MayBeCopied(NodeId node) const {
+    const NodeInfo& info = catalog_.node(node);
+    return info.ready && !info.unschedulable && !info.upcoming &&
+           info.leaving == NodeLeaving::kNo && !info.to_be_deleted &&
+           groups_.WhyNotReady(node) == NotReadyReason::kNone;
+  }
+
+  // Each shape of the group's nodes once.  The node with the most DaemonSets' pods stands for it.
+  void AddShapes(GroupId group) {
+    using Key = std::tuple<std::string_view, std::string_view, std::string, Amounts>;
+    std::map<Key, Sibling> shapes;
+    for (const Sibling& each : siblings_[static_cast<size_t>(group)]) {
+      const NodeFacts& facts = facts_[Index(each.node)];
+      const auto [place, is_new] =
+          shapes.try_emplace(Key(facts.instance_type, facts.zone, facts.capacity_type,
+                                 AllocatableOf(catalog_, each.node)),
+                             each);
+      if (!is_new && each.daemon_pods > place->second.daemon_pods) place->second = each;
+    }
+    for (const auto& [key, sibling] : shapes) {
+      const auto& [instance_type, zone, capacity_type, amounts] = key;
+      const std::string_view name = catalog_.NodeName(sibling.node);
+      MachineType type{.name = std::string(instance_type.empty() ? name : instance_type),
+                       .group = group,
+                       .zone = std::string(zone),
+                       .capacity_type = capacity_type,
+                       .hourly = prices_.hourly[Index(sibling.node)],
+                       .allocatable = amounts,
+                       .sibling = std::string(name)};
+      Add(std::move(type), prices_.Knows(sibling.node));
+    }
+  }
+
+  void AddMachine(const FileMachine& machine, const PriceList& list) {
+    for (const std::string& name : machine.groups) {
+      const auto group = std::ranges::find(groups_.groups, name, &NodeGroup::name);
+      if (group == groups_.groups.end()) {
+        found_.Refuse(Why::kUnknownGroup, fmt::format("{} of {}", machine.name, name));
+        continue;
+      }
+      const GroupId id{static_cast<uint32_t>(group - groups_.groups.begin())};
+      for (const FileMachine::Offer& offer : machine.offers) AddOffer(machine, id, offer, list);
+    }
+  }
+
+  void AddOffer(const FileMachine& machine, GroupId group, const FileMachine::Offer& offer,
+                const PriceList& list) {
+    const std::vector<Sibling>& all = siblings_[static_cast<size_t>(group)];
+    std::set<std::string, std::less<>> zones(offer.zones.begin(), offer.zones.end());
+    const bool every_zone = zones.empty();
+    const auto fits = [&](const Sibling& each) {
+      const std::string& capacity_type = facts_[Index(each.node)].capacity_type;
+      return offer.capacity_type.empty() || capacity_type == offer.capacity_type;
+    };
+    if (every_zone) {
+      for (const Sibling& each : all) zones.emplace(facts_[Index(each.node)].zone);
+    }
+    for (const std::string& zone : zones) {
+      const Sibling* best = nullptr;
+      bool in_zone = false;
+      for (const Sibling& each : all) {
+        if (facts_[Index(each.node)].zone != zone) continue;
+        in_zone = true;
+        if (!fits(each)) continue;
+        if (best == nullptr || each.daemon_pods > best->daemon_pods) best = &each;
+      }
+      MachineType type{.name = machine.name,
+                       .group = group,
+                       .zone = zone,
+                       .capacity_type = offer.capacity_type,
+                       .allocatable = machine.allocatable,
+                       .sibling = "",
+                       .of_file = &machine};
+      if (best == nullptr) {
+        // Without a named zone, another zone of the group may have a sibling.
+        if (!every_zone || !std::ranges::any_of(all, fits)) {
+          found_.Refuse(in_zone || every_zone ? Why::kNoSibling : Why::kNoZone, ToText(type));
+        }
+        continue;
+      }
+      const NodeFacts& facts = facts_[Index(best->node)];
+      type.sibling = std::string(catalog_.NodeName(best->node));
+      type.capacity_type = facts.capacity_type;
+      NodeFacts asked{.instance_type = machine.name,
+                      .zone = zone,
+                      .region = facts.region,
+                      .capacity_type = type.capacity_type,
+                      .allocatable = {},
+                      .gpu_sharing = {}};
+      const auto gpus = machine.capacity.find("nvidia.com/gpu");
+      if (gpus != machine.capacity.end()) asked.allocatable.gpus = gpus->second;
+      const std::optional<PriceOfNode> listed = PriceFor(asked, list);
+      if (listed) type.hourly = listed->hourly;
+      if (offer.hourly) type.hourly = *offer.hourly;
+      Add(std::move(type), offer.hourly.has_value() || listed.has_value());
+    }
+  }
+
+  void Add(MachineType type, bool has_price) {
+    const NodeGroup& group = groups_.groups[static_cast<size_t>(type.group)];
+    if (!has_price) return found_.Refuse(Why::kNoPrice, ToText(type));
+    if (group.target_size >= group.max_size) {
+      return found_.Refuse(Why::kGroupAtMaximum, ToText(type));
+    }
+    found_.usable.push_back(std::move(type));
+  }
+
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  const NodePrices& prices_;
+  const std::vector<NodeFacts> facts_;          // By NodeId.
+  std::vector<std::vector<Sibling>> siblings_;  // By GroupId.
+  MachineCatalogue found_;
+};
+
+struct WhyText {
+  std::string_view reason;
+  std::string_view text;
+};
+
+WhyText TextOf(MachineCatalogue::Why why) {
+  using enum MachineCatalogue::Why;
+  switch (why) {
+    case kNoPrice:
+      return {"NoPrice", "no price is known"};
+    case kUnknownGroup:
+      return {"UnknownGroup", "the cluster has no such group"};
+    case kGroupAtMaximum:
+      return {"GroupAtMaximum", "the group has its largest size"};
+    case kNoZone:
+      return {"NoZone", "the group has no ready node in the zone to take labels from"};
+    case kNoSibling:
+      return {"NoSibling",
+              "the group has no ready node of the capacity type to take labels and DaemonSets' "
+              "pods from"};
+    case kDominated:
+      return {"Dominated",
+              "another type of the same group, zone and capacity type offers as much for no more"};
+    case kTooDear:
+      return {"TooDear", "it costs at least as much as all nodes that may still go"};
+    case kSpotFromOnDemand:
+      return {"SpotFromOnDemand",
+              "pods of an on-demand node would move to it; --allow-spot permits that"};
+    case kTooFewSpotTypes:
+      return {"TooFewSpotTypes",
+              "one spot node would be replaced by it, and fewer than 15 cheaper spot types are "
+              "known"};
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::StatusOr<MachineFile> ReadMachineFile(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return text.status();
+  return ParseMachineFile(path, *text);
+}
+
+absl::StatusOr<MachineFile> ParseMachineFile(const std::string& name, const std::string& text) {
+  MachineFile file;
+  file.file = name;
+  absl::Status read =
+      ParseSettings(name, text, [&](const YAML::Node& root) { return ReadMachines(root, file); });
+  if (!read.ok()) return read;
+  return file;
+}
+
+std::string ToText(const MachineType& type) {
+  std::string text = type.name;
+  if (!type.zone.empty()) text += " in " + type.zone;
+  if (!type.capacity_type.empty()) text += ", " + type.capacity_type;
+  return text;
+}
+
+void MachineCatalogue::Refuse(Why why, std::string name) {
+  const WhyText words = TextOf(why);
+  auto list = std::ranges::find(unusable, words.reason, &UnusableTypes::reason);
+  if (list == unusable.end()) {
+    list = unusable.insert(list, {.reason = words.reason, .text = words.text, .names = {}});
+  }
+  list->names.push_back(std::move(name));
+}
+
+MachineCatalogue FindMachineTypes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  const NodePrices& prices, const PriceList& list,
+                                  const MachineFile* file) {
+  return Finder(snapshot, groups, prices).Find(list, file);
+}
+
+}  // namespace ebb

@@ -1,0 +1,140 @@
+// Machine types: what a plan that replaces nodes may buy (planning/plan_replace.h).
+//
+//   absl::StatusOr<MachineFile> file = ReadMachineFile("machine_types.yaml");
+//   MachineCatalogue catalogue = FindMachineTypes(snapshot, groups, prices, list, &*file);
+//
+// Two sources:
+//   - The cluster: each shape of a group's nodes (instance type, zone, capacity type, allocatable
+//     amounts) is a type of this group, at the price of its nodes.
+//   - A file: machines that groups of the cluster may also have.
+//
+// A new node looks like a node of its group, its sibling: it has the sibling's labels, taints and
+// DaemonSets' pods.  A type is usable only if there is a sibling with its capacity type and one in
+// its zone, so that no label has to be invented.  Unusable types are listed with the reason.
+//
+// The file is YAML or JSON:
+//
+//   machineTypes:
+//   - name: m7i.large                  # the instance type
+//     groups: [general]                # the groups that may have it
+//     capacity: {cpu: "2", memory: 8Gi, ephemeral-storage: 80Gi, nvidia.com/gpu: "1"}
+//     pods: 29                         # default: 110
+//     kubeReserved: {cpu: 70m, memory: 574Mi}      # these three are subtracted
+//     systemReserved: {memory: 100Mi}
+//     evictionHard: {memory: 100Mi, ephemeral-storage: 10%}
+//     labels: {example.com/disk: ssd}  # over those of the sibling
+//     taints: [{key: a, value: b, effect: NoSchedule}]     # beside those of the sibling
+//     offers:                          # where and how it is sold
+//     - {zones: [z1, z2], capacityType: on-demand, hourly: 0.1008}
+//     - {capacityType: spot}           # default: the group's zones, and the price of --prices
+//
+// Units:   as objects.h: milli-CPU, else whole units; prices per hour in the currency of the
+//          price list.
+// Errors:  InvalidArgument, naming file, type and field.
+// Cost:    FindMachineTypes: O(nodes * labels + pods).
+// Threads: pure but for reading the file.  Types own their texts.
+
+#ifndef EBB_GROUPS_MACHINE_TYPES_H_
+#define EBB_GROUPS_MACHINE_TYPES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/plan/node_groups.h"
+#include "groups/prices.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+struct MachineTaint {
+  std::string key;
+  std::string value;
+  std::string effect;
+};
+
+// A machine of the file.
+struct FileMachine {
+  struct Offer {
+    std::vector<std::string> zones;
+    std::string capacity_type;
+    std::optional<double> hourly;
+  };
+  std::string name;
+  std::vector<std::string> groups;
+  std::map<std::string, int64_t> capacity;
+  std::map<std::string, int64_t> allocatable;  // The capacity without the overhead.
+  std::map<std::string, std::string> labels;
+  std::vector<MachineTaint> taints;
+  std::vector<Offer> offers;
+};
+
+struct MachineFile {
+  std::string file;
+  std::vector<FileMachine> machines;
+};
+
+absl::StatusOr<MachineFile> ReadMachineFile(const std::string& path);
+// `name` stands for the file in errors.
+absl::StatusOr<MachineFile> ParseMachineFile(const std::string& name, const std::string& text);
+
+// One machine type in one group, zone and capacity type.
+struct MachineType {
+  std::string name;  // The instance type; of nodes without one, the name of the sibling.
+  GroupId group = kNoGroup;
+  std::string zone;           // This and the next: empty if the nodes have no such label.
+  std::string capacity_type;  // As NodeFacts::capacity_type.
+  double hourly = 0;
+  // Amounts by resource name, in the order of names; of all resources that are above 0.
+  std::map<std::string, int64_t> allocatable;
+  std::string sibling;  // The name of the node that a new node looks like.
+  // Null: the new node is like its sibling in everything.  Points into the MachineFile.
+  const FileMachine* of_file = nullptr;
+
+  [[nodiscard]] bool IsSpot() const {
+    return capacity_type == "spot" || capacity_type == "preemptible";
+  }
+};
+
+// "m7i.large in z1, spot".
+std::string ToText(const MachineType& type);
+
+// Types that cannot be bought, by reason.
+struct UnusableTypes {
+  std::string_view reason;         // "NoPrice".
+  std::string_view text;           // What it means, as a sentence's end.
+  std::vector<std::string> names;  // Of the types, in order.
+};
+
+class MachineCatalogue {
+ public:
+  std::vector<MachineType> usable;  // By group, name, zone and capacity type.
+  std::vector<UnusableTypes> unusable;
+
+  enum class Why : uint8_t {
+    kNoPrice,
+    kUnknownGroup,
+    kGroupAtMaximum,
+    kNoZone,
+    kNoSibling,
+    kDominated,
+    kTooDear,
+    kSpotFromOnDemand,
+    kTooFewSpotTypes,
+  };
+  void Refuse(Why why, std::string name);
+};
+
+// `file`: null: only the cluster's own shapes; otherwise it must outlive the types.
+MachineCatalogue FindMachineTypes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  const NodePrices& prices, const PriceList& list,
+                                  const MachineFile* file);
+
+}  // namespace ebb
+
+#endif  // EBB_GROUPS_MACHINE_TYPES_H_

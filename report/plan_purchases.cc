@@ -1,0 +1,75 @@
+#include "report/plan_purchases.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/figures.h"
+#include "groups/prices.h"
+#include "report/plan_report.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json PurchaseJson(const Catalog& catalog, const PlanPurchases::Purchase& bought) {
+  Json json = {{"node", catalog.NodeName(bought.node)},
+               {"machineType", bought.type},
+               {"group", bought.group}};
+  if (!bought.zone.empty()) json["zone"] = bought.zone;
+  if (!bought.capacity_type.empty()) json["capacityType"] = bought.capacity_type;
+  json["like"] = bought.sibling;
+  json["pricePerHour"] = RoundedAmount(bought.hourly);
+  json["pods"] = bought.pods;
+  json["daemonSetPods"] = bought.daemon_pods;
+  return json;
+}
+
+Json FiguresJson(const PlanPurchases& purchases, const PlanPurchases::Figures& figures) {
+  return {{"removed", figures.removed},
+          {"movedPods", figures.moved},
+          {"netSavedPerHour", RoundedAmount(figures.saved_per_hour)},
+          {"costPerHour", RoundedAmount(purchases.cost_per_hour - figures.saved_per_hour)}};
+}
+
+}  // namespace
+
+double SavedByPurchases(const PlanPurchases& purchases) {
+  return purchases.with.saved_per_hour - purchases.without.saved_per_hour;
+}
+
+std::optional<double> SavedPerEviction(const PlanPurchases& purchases) {
+  if (purchases.with.moved == 0) return std::nullopt;
+  return purchases.with.saved_per_hour / static_cast<double>(purchases.with.moved);
+}
+
+void PutPurchases(const PlanReport& report, Json& plan) {
+  const PlanPurchases& purchases = *report.context.purchases;
+  Json json = Json::object();
+  json["buy"] = Json::array();
+  for (const PlanPurchases::Purchase& each : purchases.buy) {
+    json["buy"].push_back(PurchaseJson(report.context.catalog(), each));
+  }
+  if (!purchases.why_none.empty()) json["whyNone"] = purchases.why_none;
+  json["costPerHour"] = RoundedAmount(purchases.cost_per_hour);
+  json["without"] = FiguresJson(purchases, purchases.without);
+  json["with"] = FiguresJson(purchases, purchases.with);
+  json["netSavedPerMonth"] = RoundedAmount(purchases.with.saved_per_hour * kHoursPerMonth);
+  if (const std::optional<double> each = SavedPerEviction(purchases)) {
+    json["netSavedPerEviction"] = RoundedAmount(*each);
+  }
+  json["maxNewNodes"] = purchases.max_new_nodes;
+  json["minSaving"] = purchases.min_saving;
+  json["machineTypes"] = purchases.types;
+  json["tried"] = purchases.tried;
+  json["unusableTypes"] = Json::array();
+  for (const PlanPurchases::Unusable& each : purchases.unusable) {
+    json["unusableTypes"].push_back({{"reason", each.reason},
+                                     {"detail", each.text},
+                                     {"count", each.types},
+                                     {"first", each.first}});
+  }
+  json["assumptions"] = purchases.assumptions;
+  plan["replace"] = std::move(json);
+}
+
+}  // namespace ebb
