@@ -1551,7 +1551,7 @@ class ProcessTest(ServeTest):
         below = folder / "a" / "b" / "e.sock"
         run = subprocess.run([EBB, "serve", "--socket", below, "--make-folder"],
                              stderr=subprocess.PIPE, text=True, check=False)
-        self.assertEqual(run.returncode, 2)
+        self.assertEqual(run.returncode, 1)
         self.assertIn(f"--make-folder: {below.parent}: No such file or directory", run.stderr)
 
     def test_ends_at_sigterm(self):
