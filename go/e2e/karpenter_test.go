@@ -40,8 +40,10 @@ type machineRoom struct {
 	evicts   bool
 	problems []string
 	ended    []string
-	stop     context.CancelFunc
-	done     sync.WaitGroup
+	// mostAtOnce is the largest number of machines that were ending at a time.
+	mostAtOnce int
+	stop       context.CancelFunc
+	done       sync.WaitGroup
 }
 
 // turnEvery is how often a fake controller looks.
@@ -79,6 +81,12 @@ func (m *machineRoom) problem(format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.problems = append(m.problems, fmt.Sprintf(format, args...))
+}
+
+func (m *machineRoom) count(going int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mostAtOnce = max(m.mostAtOnce, going)
 }
 
 // check fails the test if there were problems, and returns the nodes whose machines ended.
@@ -174,11 +182,14 @@ func (k *karpenterFake) turn(ctx context.Context) {
 	if err != nil || k.held() {
 		return
 	}
+	going := 0
 	for i := range list.Items {
 		claim := &list.Items[i]
 		if claim.GetDeletionTimestamp() == nil {
 			continue
 		}
+		going++
+		k.count(going)
 		node, _, _ := unstructured.NestedString(claim.Object, "status", "nodeName")
 		k.taint(ctx, node)
 		if k.end(ctx, node) {

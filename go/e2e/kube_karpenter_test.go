@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +192,43 @@ func annotateNode(c *cluster, name, patch string) error {
 	return err
 }
 
+func TestTheProvidersOfClustersPassConformance(t *testing.T) {
+	t.Run("karpenter", func(t *testing.T) {
+		p, k := prepareKarpenter(t, "karpenter-conformance", false)
+		p.checkEnded(&k.machineRoom, p.passConformance())
+	})
+	t.Run("cluster-api", func(t *testing.T) {
+		p, f := prepareClusterAPI(t, "cluster-api-conformance")
+		p.checkEnded(&f.machineRoom, p.passConformance())
+		f.expectReplicas(3)
+	})
+}
+
+// The program itself is killed, as by kill -9, while Karpenter ends the machine.
+func TestTheProgramIsKilledWhileKarpenterEndsTheMachine(t *testing.T) {
+	path := kubeProgram(t)
+	p, k := prepareKarpenter(t, "karpenter-killed", false)
+	p.stop()
+	k.hold(true)
+	program, r := p.startKube(path, "ebb-karpenter", "--provider", "karpenter")
+	r.waitActive()
+	victim := p.nodesWith("web")[0]
+	p.must(r.begin(victim))
+	p.must(r.drain(victim))
+	r.reaches(victim, wire.DeletionPhase_DRAINED)
+	_, err := r.calls.Delete(p.ctx, &wire.DeleteRequest{Key: newKey(), Node: victim})
+	p.must(err)
+	p.eventually("Karpenter is asked", func() bool { _, going := k.hasClaim(victim); return going })
+	program.kill()
+	program.again()
+	r.waitActive()
+	r.reaches(victim, wire.DeletionPhase_DELETING)
+	k.hold(false)
+	p.expect(r.finish(), victim, true)
+	p.checkEnded(&k.machineRoom, victim)
+	p.check()
+}
+
 // Karpenter finds a node empty that ebb has drained, and is first.
 func TestANodeThatKarpenterDeletesWhileEbbDrainsItHasGone(t *testing.T) {
 	p, k := prepareKarpenter(t, "karpenter-first", false)
@@ -206,6 +244,43 @@ func TestANodeThatKarpenterDeletesWhileEbbDrainsItHasGone(t *testing.T) {
 	p.expect(p.finish(), victim, true)
 	p.checkEnded(&k.machineRoom, victim)
 	p.check()
+}
+
+// The way of docs/karpenter.md: fed only, a plan by the autoscaler's rules, and then the loop.
+func TestEbbRunShrinksAClusterOfKarpenterWithinItsBudgets(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "karpenter-loop", karpenterNodes(8))
+	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 6, CPU: "900m"}))
+	c.must(workload.Budget(c.ctx, client, c.namespace, "web", 2))
+	c.waitReady()
+	k := c.startKarpenter()
+	edit := c.byKarpenter(false)
+	s := c.startDaemon()
+
+	feeder := c.startReplica(edit, s.feeding, func(o *app.Options) { o.Listen = "" })
+	feeder.waitFed()
+	if output, err := exec.Command(ebb, "plan", "--server", s.address, "--session", "e2e", "--rules", "autoscaler").CombinedOutput(); err != nil || !strings.Contains(string(output), "nodes can go") {
+		t.Errorf("%v: %s", err, output)
+	}
+	feeder.stop()
+
+	r := c.startReplica(edit, s.feeding)
+	r.waitActive()
+	r.waitFed()
+	judge := c.watchBudgets()
+	c.start(ebb, "run", "--server", s.address, "--session", "e2e", "--actuator", "unix:"+r.socket, "--rules", "autoscaler",
+		"--scan-interval", "1s", "--scale-down-unneeded-time", "0s", "--node-delete-delay-after-taint", "1s",
+		"--scale-down-delay-after-failure", "0s", "--scale-down-delay-after-add", "0s", "--scale-down-delay-after-delete", "0s",
+		"--unremovable-node-recheck-timeout", "1s", "--max-drain-parallelism", "4", "--max-scale-down-parallelism", "4")
+	// Six pods of 900m fit on two nodes of four cores.
+	c.eventually("the cluster is small", func() bool { return c.countNodes() <= 4 && len(r.status().Running) == 0 })
+	k.check()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.mostAtOnce > 2 {
+		t.Errorf("%d machines were ending at a time, and the budget is 2", k.mostAtOnce)
+	}
+	judge()
 }
 
 func TestCheckNamesKindsAndRightsThatAProviderLacks(t *testing.T) {
