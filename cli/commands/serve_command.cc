@@ -10,11 +10,14 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/duration.h"
 #include "base/figures.h"
@@ -149,6 +152,8 @@ void ServeCommand::AddTo(CLI::App& app) {
                  "the one that systemd hands over")
       ->check(values::File())
       ->type_name("PATH");
+  app.add_flag("--make-folder", make_folder,
+               "Make the socket's folder, for this user alone, unless it exists");
   app.add_option("--state-folder", state_folder,
                  "Folder of the sessions' state files, NAME.db; without it there are no rounds")
       ->check(values::File())
@@ -246,6 +251,16 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
   if (*inherited < 0 && socket.empty()) {
     PrintMessage("pass --socket PATH", err, "ebb serve");
     return 2;
+  }
+  if (make_folder && !socket.empty()) {
+    const std::filesystem::path folder = std::filesystem::absolute(socket).parent_path();
+    std::error_code error;
+    std::filesystem::create_directory(folder, error);  // With mode 0700, by the mask.
+    if (error) {
+      return Fail(absl::InvalidArgumentError(absl::StrCat(
+                      "--make-folder: ", Printable(folder.string()), ": ", error.message())),
+                  err);
+    }
   }
   const LogFormat format = log == "json"   ? LogFormat::kJson
                            : log == "none" ? LogFormat::kNone

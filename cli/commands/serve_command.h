@@ -23,6 +23,7 @@ struct DaemonOptions;
 
 struct ServeCommand {
   std::string socket;
+  bool make_folder = false;
   std::string state_folder;
   std::string metrics_address;
   std::string metrics_socket;

@@ -216,6 +216,7 @@ std::vector<Need> MakeNeeds() {
       {{"run"}, "--iterations", "", {"--optimize"}, kSearchFlag},
       {{"run"}, "--series", "", {"--pools"}, kPoolsFlag},
       {{"run"}, "--usage", "", {"--pools"}, kPoolsFlag},
+      {{"serve"}, "--make-folder", "", {"--socket"}, "the folder is that of the socket"},
       {{"serve"},
        "--rounds-kept",
        "",

@@ -134,8 +134,14 @@ func (s *served) plan() *chain.Plan {
 }
 
 func TestKubePassesConformance(t *testing.T) {
+	prepare(t, "kube-conformance", 1).passConformance()
+}
+
+// passConformance runs `ebb conformance`, which deletes one node.
+func (p *prepared) passConformance() (gone string) {
+	t := p.t
+	t.Helper()
 	ebb := ebbProgram(t)
-	p := prepare(t, "kube-conformance", 1)
 	victims := p.nodesWith("web")[:2]
 	out, err := exec.CommandContext(p.ctx, ebb, "conformance", "--actuator", "unix:"+p.socket,
 		"--node", victims[0], "--node", victims[1], "--drain-and-delete").CombinedOutput()
@@ -147,6 +153,7 @@ func TestKubePassesConformance(t *testing.T) {
 		t.Error("not exactly the first node is gone")
 	}
 	p.check()
+	return victims[0]
 }
 
 func TestKubeFeedsWhatADumpHolds(t *testing.T) {

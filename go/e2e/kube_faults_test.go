@@ -21,6 +21,7 @@ type prepared struct {
 	*cluster
 	*replica
 	judge func() *budgets.Report
+	edit  func(*app.Options) // Of the replica; nil: of none.
 }
 
 // prepare creates the application "web" with eight pods, of which a node holds four and

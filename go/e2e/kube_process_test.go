@@ -96,37 +96,48 @@ func TestKubeKilledWhileItDrainsIsGoneOnWithByTheNext(t *testing.T) {
 // without roles.
 func (c *cluster) account(name string, withRoles bool) *rest.Config {
 	c.t.Helper()
-	const namespace = "ebb-system"
-	ignoreExisting := func(err error) {
-		c.t.Helper()
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			c.t.Fatal(err)
-		}
-	}
+	const namespace = accountNamespace
 	_, err := client.CoreV1().Namespaces().Create(c.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	ignoreExisting(err)
+	c.ignoreExisting(err)
 	_, err = client.CoreV1().ServiceAccounts(namespace).Create(c.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	ignoreExisting(err)
+	c.ignoreExisting(err)
 	if withRoles {
-		for _, object := range c.manifest("../../packaging/kustomize/base/rbac.yaml") {
-			switch each := object.(type) {
-			case *rbacv1.ClusterRole:
-				_, err = client.RbacV1().ClusterRoles().Create(c.ctx, each, metav1.CreateOptions{})
-			case *rbacv1.ClusterRoleBinding:
-				_, err = client.RbacV1().ClusterRoleBindings().Create(c.ctx, each, metav1.CreateOptions{})
-			case *rbacv1.Role:
-				_, err = client.RbacV1().Roles(namespace).Create(c.ctx, each, metav1.CreateOptions{})
-			case *rbacv1.RoleBinding:
-				_, err = client.RbacV1().RoleBindings(namespace).Create(c.ctx, each, metav1.CreateOptions{})
-			}
-			ignoreExisting(err)
-		}
+		c.grant("../../packaging/kustomize/base/rbac.yaml")
 	}
 	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(c.ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	c.must(err)
 	config := rest.CopyConfig(plane.Config)
 	config.BearerToken = token.Status.Token
 	return config
+}
+
+// accountNamespace is the namespace of the manifests.
+const accountNamespace = "ebb-system"
+
+func (c *cluster) ignoreExisting(err error) {
+	c.t.Helper()
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		c.t.Fatal(err)
+	}
+}
+
+// grant creates the roles of a manifest.
+func (c *cluster) grant(path string) {
+	c.t.Helper()
+	var err error
+	for _, object := range c.manifest(path) {
+		switch each := object.(type) {
+		case *rbacv1.ClusterRole:
+			_, err = client.RbacV1().ClusterRoles().Create(c.ctx, each, metav1.CreateOptions{})
+		case *rbacv1.ClusterRoleBinding:
+			_, err = client.RbacV1().ClusterRoleBindings().Create(c.ctx, each, metav1.CreateOptions{})
+		case *rbacv1.Role:
+			_, err = client.RbacV1().Roles(accountNamespace).Create(c.ctx, each, metav1.CreateOptions{})
+		case *rbacv1.RoleBinding:
+			_, err = client.RbacV1().RoleBindings(accountNamespace).Create(c.ctx, each, metav1.CreateOptions{})
+		}
+		c.ignoreExisting(err)
+	}
 }
 
 func (c *cluster) manifest(path string) []runtime.Object {

@@ -1115,6 +1115,7 @@ TEST(Needs, AreRefusedWithTheFlagThatIsNeeded) {
        "--nodes: a number of nodes needs --simulate; pass MIN:MAX:NAME"},
       {{"run", "--simulate", "--session", "s"}, "--session needs --server or --socket: "},
       {{"serve", "--rounds-kept", "3"}, "--rounds-kept needs --state-folder: "},
+      {{"serve", "--make-folder"}, "--make-folder needs --socket: "},
       {{"conformance", "--actuator", "unix:x", "--drain-and-delete"},
        "--drain-and-delete needs --node: "},
   };

@@ -262,6 +262,19 @@ class CallsTest(ServeTest):
         reply = self.stub.Version(pb.VersionRequest())
         self.assertEqual(reply.pid, self.server.process.pid)
         self.assertIn(reply.version, subprocess.check_output([EBB, "version"], text=True))
+        self.assertEqual(reply.protocol, 1)
+
+    def test_a_table_of_a_pass_has_the_plan_of_the_pass(self):
+        self.apply()
+        call = pb.PlanInput(candidates=pb.NodeNames(nodes=["a", "b"]), now=NOW)
+        plan, table = self.stub.Pass(call).plan, self.stub.PassTable(call)
+        self.assertEqual([each.node for each in plan.removes],
+                         [table.nodes[each] for each in table.removed_nodes])
+        self.assertEqual([each.to for removal in plan.removes for each in removal.moves],
+                         [table.nodes[each] for each in table.to])
+        self.assertEqual([each.node for each in plan.keeps],
+                         [table.nodes[each] for each in table.kept_nodes])
+        self.assertEqual(len(table.removed_nodes), 1)
 
     def test_plan_and_change(self):
         self.assertEqual(self.apply(), 1)
@@ -421,6 +434,69 @@ class CallsTest(ServeTest):
         self.assertEqual(last_round["at"], "2026-06-01T12:00:00Z")
         self.assertEqual(last_round["unremovable"]["reasons"]["NotReplicated"], 1)
         self.assertEqual(last_round["unremovable"]["lookedAtAgain"]["first"], "2026-06-01T12:05:00Z")
+
+
+class AsGivenTest(ServeTest):
+    """Sessions of clients that leave out by themselves what does not count."""
+
+    def open(self, **fields):
+        return self.stub.Open(pb.OpenRequest(session="s", **fields))
+
+    def cpu(self):
+        table = self.stub.PassTable(pb.PlanInput(
+            session="s", now=NOW, candidates=pb.NodeNames(nodes=["a"])))
+        return list(table.cpu)
+
+    def test_ended_pods_count(self):
+        ended = json.loads(pod("p", "a"))
+        ended["status"]["phase"] = "Succeeded"
+        changes = put(node("a"), json.dumps(ended).encode())
+        self.apply(changes, session="s")
+        self.assertEqual(self.cpu(), [0])
+        self.stub.Close(pb.CloseRequest(session="s"))
+        self.assertTrue(self.open(as_given=True).as_given)
+        self.apply(changes, session="s")
+        self.assertEqual(self.cpu(), [0.25])
+
+    def test_only_a_new_session_takes_objects_as_given(self):
+        self.apply(session="s")
+        with self.refused(Code.FAILED_PRECONDITION, "as_given: session s exists"):
+            self.open(as_given=True)
+        self.assertFalse(self.open().as_given)
+        self.stub.Close(pb.CloseRequest(session="s"))
+        self.assertTrue(self.open(as_given=True).as_given)
+        self.assertTrue(self.open().as_given)
+
+
+class TokenTest(ServeTest):
+    """Streams that are about a session in one state."""
+
+    def sync(self, token, changes=CLUSTER):
+        return list(self.stub.Sync(iter([
+            pb.SyncRequest(session="s", cluster_token=token, changes=changes[:2]),
+            pb.SyncRequest(changes=changes[2:])])))
+
+    def test_a_stream_continues_from_its_token(self):
+        token = self.stub.Open(pb.OpenRequest(session="s")).cluster_token
+        for _ in range(2):
+            replies = self.sync(token)
+            self.assertEqual(len({token, *(each.cluster_token for each in replies)}), 3)
+            token = replies[-1].cluster_token
+        table = self.stub.PassTable(pb.PlanInput(
+            session="s", cluster_token=token, now=NOW, candidates=pb.NodeNames(nodes=["a"])))
+        self.assertEqual(table.version, 4)
+
+    def test_a_stream_about_another_state_applies_nothing(self):
+        token = self.sync("")[-1].cluster_token
+        self.stub.Apply(pb.ApplyRequest(session="s", changes=put(node("c"))))
+        with self.refused(Code.ABORTED, "session s holds another cluster"):
+            self.sync(token, put(node("x"), node("y"), node("z")))
+        with self.refused(Code.ABORTED, "session s holds another cluster"):
+            self.stub.PassTable(pb.PlanInput(session="s", cluster_token=token))
+        self.stub.Close(pb.CloseRequest(session="s"))
+        with self.refused(Code.NOT_FOUND, "session s"):
+            self.sync(token)
+        self.assertEqual(len(self.stub.Status(pb.StatusRequest()).sessions), 0)
 
 
 class Batches:
@@ -778,6 +854,7 @@ class WholeTest(ServeTest):
             "Plan": lambda: self.stub.Plan(pb.PlanCall(input=of)),
             "Explain": lambda: self.stub.Explain(pb.ExplainCall(input=of, nodes=["a"])),
             "Pass": lambda: self.stub.Pass(of),
+            "PassTable": lambda: self.stub.PassTable(of),
             "Filter": lambda: self.stub.Filter(pb.FilterCall(pods=["default/p"])),
             "WatchPlans": lambda: next(self.stub.WatchPlans(pb.WatchPlansCall(), timeout=WAIT_S)),
             "Export": lambda: next(self.stub.Export(pb.ExportCall()))}
@@ -892,6 +969,7 @@ class WholeTest(ServeTest):
         of = pb.PlanInput(max_age_seconds=1)
         for ask in (lambda: self.stub.Plan(pb.PlanCall(input=of)),
                     lambda: self.stub.Pass(of),
+                    lambda: self.stub.PassTable(of),
                     lambda: self.stub.Round(pb.RoundCall(input=of)),
                     lambda: self.stub.Filter(pb.FilterCall(pods=["default/p"],
                                                            max_age_seconds=1))):
@@ -1206,6 +1284,14 @@ class CarelessTest(ServeTest):
             unready_nodes=pb.NodeNames(nodes=["a"]),
             unregistered_nodes=pb.UnregisteredNodes(
                 groups=[pb.UnregisteredNodes.Group(group="g", count=1)]))
+        sane_pass = pb.PlanInput(
+            session="x", min_version=1, settings=settings, now=NOW, time_limit_seconds=5,
+            candidates=pb.NodeNames(nodes=["a"]), destinations=pb.NodeNames(nodes=["a"]),
+            groups=pb.PassGroups(gpu_nodes=["a"], groups=[pb.PassGroup(
+                name="g", nodes=["a"], atomic=True, scale_down_utilization_threshold=0.5,
+                scale_down_gpu_utilization_threshold=0.5,
+                ignore_daemonsets_utilization=True)]),
+            unneeded_limit=1)
         return {
             "Apply": ("unary_unary", pb.ApplyRequest(session="x", changes=changes)),
             "Open": ("unary_unary", pb.OpenRequest(session="x", settings=settings)),
@@ -1213,14 +1299,8 @@ class CarelessTest(ServeTest):
             "Version": ("unary_unary", pb.VersionRequest()),
             "Plan": ("unary_unary", pb.PlanCall(input=plan_input, form=pb.AS_TABLES, rows=2, every_node=True)),
             "Explain": ("unary_unary", pb.ExplainCall(input=plan_input, form=pb.AS_TABLES, nodes=["a"])),
-            "Pass": ("unary_unary", pb.PlanInput(
-                session="x", min_version=1, settings=settings, now=NOW, time_limit_seconds=5,
-                candidates=pb.NodeNames(nodes=["a"]), destinations=pb.NodeNames(nodes=["a"]),
-                groups=pb.PassGroups(gpu_nodes=["a"], groups=[pb.PassGroup(
-                    name="g", nodes=["a"], atomic=True, scale_down_utilization_threshold=0.5,
-                    scale_down_gpu_utilization_threshold=0.5,
-                    ignore_daemonsets_utilization=True)]),
-                unneeded_limit=1)),
+            "Pass": ("unary_unary", sane_pass),
+            "PassTable": ("unary_unary", sane_pass),
             "Filter": ("unary_unary", pb.FilterCall(session="x", min_version=1,
                                                     pods=["default/p"], node="a", form=pb.AS_TABLES)),
             "Round": ("unary_unary", pb.RoundCall(
@@ -1458,6 +1538,21 @@ class ProcessTest(ServeTest):
         self.assertTrue(self.server.socket.exists())
         self.start()
         self.apply()
+
+    def test_the_folder_of_the_socket_is_made_for_this_user_alone(self):
+        folder = pathlib.Path(self.folder.name, "private")
+        path = folder / "e.sock"
+        for _ in range(2):  # The second daemon finds the folder.
+            with subprocess.Popen([EBB, "serve", "--socket", path, "--log", "none", "--make-folder"],
+                                  stderr=subprocess.PIPE, text=True) as process:
+                self.assertIn("serves on", process.stderr.readline())
+                process.terminate()
+            self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+        below = folder / "a" / "b" / "e.sock"
+        run = subprocess.run([EBB, "serve", "--socket", below, "--make-folder"],
+                             stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(f"--make-folder: {below.parent}: No such file or directory", run.stderr)
 
     def test_ends_at_sigterm(self):
         self.apply()

@@ -31,51 +31,93 @@ func (p *Planner) askEngine(l *loop) (cause string, err error) {
 		return fallback.Snapshot, err
 	}
 	ctx := context.Background()
-	if err := p.configure(); err != nil {
-		return fallback.ApplyFailed, err
+	if limit := p.autoscalingCtx.ScaleDownSimulationTimeout; limit > 0 {
+		// The other half is left for the autoscaler's own simulation.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, l.start.Add(limit/2))
+		defer cancel()
 	}
-	if err := p.engine.Apply(ctx, p.feed.Changes(views(infos), p.lists)); err != nil {
-		p.forget()
-		return fallback.ApplyFailed, err
+	a := asking{Planner: p, loop: l, views: views(infos)}
+	known := p.synced
+	cause, err = a.ask(ctx)
+	if known && lost[cause] {
+		// The state of the engine is gone, which says nothing about the engine that is there now.
+		cause, err = a.ask(ctx)
 	}
-	question := p.question(l)
-	result, err := p.engine.Pass(ctx, &question.request)
-	if err != nil {
-		if isDeadline(err) {
-			return fallback.Deadline, err
-		}
-		p.forget()
-		return fallback.PassFailed, err
+	if cause != "" {
+		return cause, err
 	}
-	answer, err := p.read(result)
-	if err != nil {
-		p.forget()
-		return fallback.AnswerUnknown, err
-	}
-	p.take(l, answer, question)
-	for cause, nodes := range question.causes {
+	p.take(l, a.answer, a.question)
+	for cause, nodes := range a.question.causes {
 		p.fallbacks.Note(cause, nodes, nil)
 	}
-	if len(question.byHand) > 0 {
-		p.simulate(l, question.byHand, result.Removals)
+	if len(a.question.byHand) > 0 {
+		p.simulate(l, a.question.byHand, a.answer.result.Removals)
 	}
 	return "", nil
 }
 
-// forget resets feed and engine, so that the engine receives the whole cluster again.
-func (p *Planner) forget() {
+// lost are the causes for which an engine is asked again in the same loop.
+var lost = map[string]bool{fallback.SessionLost: true, fallback.SessionChanged: true, fallback.DaemonUnavailable: true}
+
+// asking is a question to the engine. If it is asked again, the question is the same.
+type asking struct {
+	*Planner
+	loop     *loop
+	views    []feed.NodeView
+	question *question
+	answer   *answer
+}
+
+// ask sends what has changed and asks. If it returns a cause, the engine has no state any more,
+// except after a deadline of the pass.
+func (a *asking) ask(ctx context.Context) (cause string, err error) {
+	if err := a.configure(ctx); err != nil {
+		return a.forget(fallback.ApplyFailed, err)
+	}
+	if err := a.engine.Apply(ctx, a.feed.Changes(a.views, a.lists)); err != nil {
+		return a.forget(fallback.ApplyFailed, err)
+	}
+	a.synced = true
+	if a.question == nil {
+		a.question = a.Planner.question(a.loop)
+	}
+	result, err := a.engine.Pass(ctx, &a.question.request)
+	if err != nil {
+		if isDeadline(err) {
+			return fallback.Deadline, err
+		}
+		return a.forget(fallback.PassFailed, err)
+	}
+	if a.answer, err = a.read(result); err != nil {
+		return a.forget(fallback.AnswerUnknown, err)
+	}
+	return "", nil
+}
+
+// forget resets feed and engine, so that the engine receives the whole cluster again. It returns the
+// error with its cause; `otherwise` is the cause of an error without one.
+func (p *Planner) forget(otherwise string, err error) (string, error) {
+	cause := fallback.CauseOf(err, otherwise)
+	if isDeadline(err) {
+		cause = fallback.Deadline
+	}
+	if p.synced {
+		p.resyncs.Note(cause, 1, err)
+	}
+	p.synced = false
 	p.feed.Reset()
 	p.configured = nil
 	if err := p.engine.Reset(); err != nil {
 		p.engineErr = err
 	}
+	return cause, err
 }
 
-func (p *Planner) configure() error {
-	ctx := p.autoscalingCtx
+func (p *Planner) configure(ctx context.Context) error {
 	now := clusterautoscaler.Options{
-		ScaleDownUnreadyEnabled:            ctx.ScaleDownUnreadyEnabled || p.ownEligibility(),
-		IgnoreMirrorPodsUtilization:        ctx.IgnoreMirrorPodsUtilization,
+		ScaleDownUnreadyEnabled:            p.autoscalingCtx.ScaleDownUnreadyEnabled || p.ownEligibility(),
+		IgnoreMirrorPodsUtilization:        p.autoscalingCtx.IgnoreMirrorPodsUtilization,
 		SkipNodesWithSystemPods:            p.deleteOptions.SkipNodesWithSystemPods,
 		SkipNodesWithLocalStorage:          p.deleteOptions.SkipNodesWithLocalStorage,
 		SkipNodesWithCustomControllerPods:  p.deleteOptions.SkipNodesWithCustomControllerPods,
@@ -85,7 +127,7 @@ func (p *Planner) configure() error {
 	if p.configured != nil && *p.configured == now {
 		return nil
 	}
-	if err := p.engine.Configure(now); err != nil {
+	if err := p.engine.Configure(ctx, now); err != nil {
 		return err
 	}
 	p.configured = &now

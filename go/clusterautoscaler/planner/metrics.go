@@ -16,6 +16,11 @@ var (
 		Name:      "ebb_fallbacks_total",
 		Help:      "Loops, and nodes, that the autoscaler's own simulation judged in place of ebb, by cause.",
 	}, []string{"cause"})
+	resyncsTotal = k8smetrics.NewCounterVec(&k8smetrics.CounterOpts{
+		Namespace: "cluster_autoscaler",
+		Name:      "ebb_resyncs_total",
+		Help:      "How often ebb received the whole cluster again, by cause.",
+	}, []string{"cause"})
 	shadowLoopsTotal = k8smetrics.NewCounterVec(&k8smetrics.CounterOpts{
 		Namespace: "cluster_autoscaler",
 		Name:      "ebb_shadow_loops_total",
@@ -31,7 +36,7 @@ var (
 
 func registerMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(fallbacksTotal, shadowLoopsTotal, shadowDifferencesTotal)
+		legacyregistry.MustRegister(fallbacksTotal, resyncsTotal, shadowLoopsTotal, shadowDifferencesTotal)
 	})
 }
 
@@ -43,6 +48,18 @@ func fallbackText(cause string, detail error) string {
 		text += ": " + detail.Error()
 	}
 	return text + " (logged once for each reason)"
+}
+
+func newResyncLog() *fallback.Log {
+	registerMetrics()
+	return &fallback.Log{
+		Say: func(cause string, detail error) {
+			klog.Warningf("ebb: receives the whole cluster again, by reason of %s: %v (logged once for each reason)", cause, detail)
+		},
+		Count: func(cause string, times int) {
+			resyncsTotal.WithLabelValues(cause).Add(float64(times))
+		},
+	}
 }
 
 func newFallbackLog() *fallback.Log {

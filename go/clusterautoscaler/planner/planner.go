@@ -34,14 +34,19 @@ import (
 	"ebb/go/clusterautoscaler/engine"
 	"ebb/go/clusterautoscaler/fallback"
 	"ebb/go/clusterautoscaler/feed"
+	"ebb/go/clusterautoscaler/remote"
 )
 
-// Options of a planner; the zero value is for production use.
+// Options of a planner; the zero value means ebb inside the program.
 type Options struct {
-	// Nil means ebb.
+	// Address is "unix:PATH", the socket of an `ebb serve` that plans; "": ebb inside the program.
+	Address string
+	// Takes precedence over Address.
 	Engine clusterautoscaler.Engine
 	// Nil means the autoscaler's log and metrics.
 	Fallbacks *fallback.Log
+	// Counts why the engine received the whole cluster again. Nil means log and metrics.
+	Resyncs *fallback.Log
 }
 
 type eligibilityChecker interface {
@@ -84,7 +89,10 @@ type Planner struct {
 	// Kinds of controllers of all pods since the start.
 	controllers map[string]bool
 	fallbacks   *fallback.Log
+	resyncs     *fallback.Log
 	plugins     error
+	// The engine has all that the feed has reported.
+	synced bool
 	// Whether ebb evaluated the last loop; and, if this planner does not act, the nodes that it did
 	// not evaluate.
 	answered bool
@@ -123,14 +131,23 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 	if autoscalingCtx.MaxNodeSkipEvalTimeTrackerEnabled {
 		p.maxNodeSkipEvalTime = nodeevaltracker.NewMaxNodeSkipEvalTime(time.Now())
 	}
+	var given Options
 	for _, o := range opts {
-		p.engine, p.fallbacks = o.Engine, o.Fallbacks
+		given = o
 	}
-	if p.engine == nil {
+	p.engine, p.fallbacks, p.resyncs = given.Engine, given.Fallbacks, given.Resyncs
+	switch {
+	case p.engine != nil:
+	case given.Address != "":
+		p.engine, p.engineErr = remote.New(remote.Options{Address: given.Address})
+	default:
 		p.engine, p.engineErr = engine.New()
 	}
 	if p.fallbacks == nil {
 		p.fallbacks = newFallbackLog()
+	}
+	if p.resyncs == nil {
+		p.resyncs = newResyncLog()
 	}
 	return p
 }
@@ -169,6 +186,8 @@ func (p *Planner) update(podDestinations, scaleDownCandidates []*apiv1.Node, as 
 
 // loop is the state of a running loop.
 type loop struct {
+	// The simulations end ScaleDownSimulationTimeout later.
+	start        time.Time
 	candidates   []*apiv1.Node
 	destinations []*apiv1.Node
 	// Maximum number of removable nodes, not counting nodes of atomic groups.
@@ -190,6 +209,7 @@ func (l *loop) full() bool { return len(l.removable)-l.atomic >= l.limit }
 func (p *Planner) judge(destinations, candidates []*apiv1.Node, acts bool) {
 	p.unremovableNodes.Update(p.autoscalingCtx.ClusterSnapshot, p.latestUpdate)
 	l := &loop{
+		start:        time.Now(),
 		candidates:   candidates,
 		destinations: destinations,
 		limit:        p.unneededNodesLimit(),

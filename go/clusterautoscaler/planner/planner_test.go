@@ -3,9 +3,13 @@ package planner
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
+	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,11 +44,28 @@ import (
 	"ebb/go/clusterautoscaler"
 	"ebb/go/clusterautoscaler/engine"
 	"ebb/go/clusterautoscaler/fallback"
+	"ebb/go/clusterautoscaler/remote"
 	"ebb/go/clusterautoscaler/shadow"
 	"ebb/go/clusterautoscaler/wire"
 )
 
 var now = time.Unix(1_780_000_000, 0)
+
+// Address is where all tests ask ebb; "": inside the program, which then needs -tags ebb.
+var Address = flag.String("address", "", "unix:PATH, the socket of an ebb serve; empty: inside the program")
+
+func newEngine(t *testing.T) (ebb clusterautoscaler.Engine) {
+	t.Helper()
+	var err error
+	if *Address != "" {
+		ebb, err = remote.New(remote.Options{Address: *Address})
+	} else {
+		ebb, err = engine.New()
+	}
+	check(t, err)
+	t.Cleanup(func() { _ = ebb.Close() })
+	return ebb
+}
 
 // fakeEngine is ebb, or what a test uses in its place.
 type fakeEngine struct {
@@ -90,11 +111,12 @@ type world struct {
 	nodes      []*apiv1.Node
 	engine     *fakeEngine
 	log        *fallback.Log
+	resyncs    *fallback.Log
 }
 
 func newWorld(t *testing.T, change func(*config.AutoscalingOptions)) *world {
 	t.Helper()
-	w := &world{log: &fallback.Log{}}
+	w := &world{log: &fallback.Log{}, resyncs: &fallback.Log{}}
 	pods := []*apiv1.Pod{
 		SetRSPodSpec(BuildScheduledTestPod("moves", 100, 1, "moves"), "rs"),
 		BuildScheduledTestPod("blocks", 100, 1, "blocked"),
@@ -134,14 +156,13 @@ func newWorld(t *testing.T, change func(*config.AutoscalingOptions)) *world {
 	w.processors, _ = processorstest.NewTestProcessors(opts)
 	w.quotas = resourcequotas.NewTrackerFactory(resourcequotas.TrackerOptions{
 		CustomResourcesProcessor: w.processors.CustomResourcesProcessor, QuotaProvider: resourcequotas.NewCloudMinProvider(provider)})
-	ebb, err := engine.New()
-	check(t, err)
-	w.engine = &fakeEngine{Engine: ebb}
+	w.engine = &fakeEngine{Engine: newEngine(t)}
 	return w
 }
 
 func (w *world) planner(rules rules.Rules) *Planner {
-	return New(w.given, w.processors, options.NodeDeleteOptions{}, rules, w.quotas, Options{Engine: w.engine, Fallbacks: w.log})
+	return New(w.given, w.processors, options.NodeDeleteOptions{}, rules, w.quotas,
+		Options{Engine: w.engine, Fallbacks: w.log, Resyncs: w.resyncs})
 }
 
 func (w *world) update(t *testing.T, p scaledown.Planner, after time.Duration) {
@@ -272,6 +293,201 @@ func TestFallsBack(t *testing.T) {
 			w.engine.apply, w.engine.pass = nil, nil
 			w.update(t, p, 10*time.Minute)
 		})
+	}
+}
+
+// A daemon that was started again, or whose session another client has changed, costs no loop: it
+// receives the whole cluster and is asked again.
+func TestALostSessionIsFilledAgainInTheSameLoop(t *testing.T) {
+	for _, cause := range []string{fallback.SessionLost, fallback.SessionChanged, fallback.DaemonUnavailable} {
+		for _, call := range []string{"apply", "pass"} {
+			t.Run(cause+"/"+call, func(t *testing.T) {
+				w := newWorld(t, nil)
+				p := w.planner(nil)
+				w.update(t, p, 0)
+				lost := &fallback.Error{Cause: cause, Err: errors.New("lost")}
+				var applied []int
+				w.engine.apply = func(changes []wire.Change) error {
+					applied = append(applied, len(changes))
+					if call == "apply" && len(applied) == 1 {
+						return lost
+					}
+					return nil
+				}
+				asked := 0
+				if call == "pass" {
+					w.engine.pass = func(request *clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
+						if asked++; asked == 1 {
+							return nil, lost
+						}
+						return w.engine.Engine.Pass(context.Background(), request)
+					}
+				}
+				// A pod is gone, so that there is something to apply.
+				w.given.ClusterSnapshot.Clear()
+				clustersnapshot.InitializeClusterSnapshotOrDie(t, w.given.ClusterSnapshot, w.nodes, nil)
+				w.update(t, p, 10*time.Minute)
+				expect(t, p, "blocked", "empty-1", "empty-2", "moves")
+				// The lists of the whole cluster have the four nodes and the ReplicaSet.
+				if len(applied) != 2 || applied[0] != 2 || applied[1] < len(w.nodes) {
+					t.Errorf("applied %v changes", applied)
+				}
+				if counts := w.log.Counts(); len(counts) != 0 {
+					t.Errorf("fallbacks %v", counts)
+				}
+				if want := map[string]int{cause: 1}; !maps.Equal(w.resyncs.Counts(), want) || w.engine.resets != 1 {
+					t.Errorf("resyncs %v, want %v; %d resets", w.resyncs.Counts(), want, w.engine.resets)
+				}
+			})
+		}
+	}
+}
+
+// While the daemon is away, each loop is judged by the autoscaler's own simulation; the first loop
+// after it is back is judged by ebb, which receives the whole cluster.
+func TestTheLoopGoesOnWithoutTheDaemon(t *testing.T) {
+	w := newWorld(t, nil)
+	p := w.planner(nil)
+	w.update(t, p, 0)
+	away := &fallback.Error{Cause: fallback.DaemonUnavailable, Err: errors.New("connection refused")}
+	w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) { return nil, away }
+	w.engine.apply = func([]wire.Change) error { return away }
+	said := map[string]int{}
+	w.log.Say = func(cause string, _ error) { said[cause]++ }
+	for loop := range 3 {
+		w.update(t, p, time.Duration(10*(loop+1))*time.Minute)
+		expect(t, p, usual...)
+		if p.answered {
+			t.Error("ebb has answered")
+		}
+	}
+	want := map[string]int{fallback.DaemonUnavailable: 3}
+	if !maps.Equal(w.log.Counts(), want) || said[fallback.DaemonUnavailable] != 1 {
+		t.Errorf("fallbacks %v, want %v; said %v", w.log.Counts(), want, said)
+	}
+	if want := map[string]int{fallback.DaemonUnavailable: 1}; !maps.Equal(w.resyncs.Counts(), want) {
+		t.Errorf("resyncs %v, want %v", w.resyncs.Counts(), want)
+	}
+	applied := 0
+	w.engine.pass, w.engine.apply = nil, func(changes []wire.Change) error { applied += len(changes); return nil }
+	w.update(t, p, 40*time.Minute)
+	expect(t, p, usual...)
+	if !p.answered || applied < len(w.nodes)+2 {
+		t.Errorf("answered: %v, %d changes", p.answered, applied)
+	}
+}
+
+// A daemon that accepts no connection costs the time of one call, and then the loop goes on.
+func TestASocketThatHangs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ebb.sock")
+	listener, err := net.Listen("unix", path)
+	check(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	w := newWorld(t, nil)
+	hangs, err := remote.New(remote.Options{Address: "unix:" + path, Timeout: 20 * time.Millisecond})
+	check(t, err)
+	w.engine = &fakeEngine{Engine: hangs}
+	p := w.planner(nil)
+	w.update(t, p, 0)
+	expect(t, p, usual...)
+	if want := map[string]int{fallback.Deadline: 1}; !maps.Equal(w.log.Counts(), want) {
+		t.Errorf("fallbacks %v, want %v", w.log.Counts(), want)
+	}
+}
+
+// What is left of --scale-down-simulation-timeout is for the autoscaler's own simulation.
+func TestTheEngineHasHalfOfTheTime(t *testing.T) {
+	w := newWorld(t, func(o *config.AutoscalingOptions) { o.ScaleDownSimulationTimeout = time.Hour })
+	timed := &deadlines{Engine: w.engine}
+	p := New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas, Options{Engine: timed, Fallbacks: w.log})
+	start := time.Now()
+	w.update(t, p, 0)
+	if len(timed.ends) != 3 {
+		t.Fatalf("%d calls", len(timed.ends))
+	}
+	for _, end := range timed.ends {
+		if end.Before(start.Add(time.Hour/2)) || end.After(time.Now().Add(time.Hour/2)) {
+			t.Errorf("a call ends %v after the start of the loop", end.Sub(start))
+		}
+	}
+}
+
+// deadlines records when the calls of an engine end.
+type deadlines struct {
+	clusterautoscaler.Engine
+	ends []time.Time
+}
+
+func (d *deadlines) note(ctx context.Context) {
+	end, _ := ctx.Deadline()
+	d.ends = append(d.ends, end)
+}
+
+func (d *deadlines) Configure(ctx context.Context, options clusterautoscaler.Options) error {
+	d.note(ctx)
+	return d.Engine.Configure(ctx, options)
+}
+
+func (d *deadlines) Apply(ctx context.Context, changes iter.Seq[[]wire.Change]) error {
+	d.note(ctx)
+	return d.Engine.Apply(ctx, changes)
+}
+
+func (d *deadlines) Pass(ctx context.Context, request *clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
+	d.note(ctx)
+	return d.Engine.Pass(ctx, request)
+}
+
+func TestSelect(t *testing.T) {
+	w := newWorld(t, nil)
+	acting := builtin.New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
+	choose := func(choice Choice) scaledown.Planner {
+		return Select(choice, func() scaledown.Planner { return acting }, w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
+	}
+	for _, choice := range []Choice{{}, {Planner: BuiltIn}, {Planner: "ebbb"}, {Planner: Ebb, Address: "localhost:1"}} {
+		if got := choose(choice); got != scaledown.Planner(acting) {
+			t.Errorf("%+v: got %T", choice, got)
+		}
+	}
+	_, missing := engine.New()
+	for _, choice := range []Choice{{Planner: Ebb, Address: "unix:/nowhere"}, {Planner: Ebb}} {
+		p, isEbb := choose(choice).(*Planner)
+		if !isEbb {
+			t.Fatalf("%+v: not ebb's", choice)
+		}
+		// Without an address, ebb is missing in a program without cgo: the loops go on all the same.
+		w.update(t, p, 0)
+		expect(t, p, usual...)
+		if (p.engineErr != nil) != (choice.Address == "" && missing != nil) {
+			t.Errorf("%+v: %v", choice, p.engineErr)
+		}
+	}
+	if s, isShadow := choose(Choice{Planner: InShadow, Address: "unix:/nowhere"}).(*Shadow); !isShadow || s.Planner != scaledown.Planner(acting) {
+		t.Error("not in the shadow")
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, test := range []struct {
+		arguments []string
+		want      string
+	}{
+		{nil, "{ }"},
+		{[]string{"--scale-down-planner=shadow", "--scale-down-planner-address=unix:/run/ebb.sock"}, "{shadow unix:/run/ebb.sock}"},
+		{[]string{"--scale-down-planner=ebbb"}, "ebbb: is not builtin, ebb or shadow"},
+		{[]string{"--scale-down-planner-address=/run/ebb.sock"}, "is not unix:PATH"},
+	} {
+		flags := flag.NewFlagSet("test", flag.ContinueOnError)
+		flags.SetOutput(io.Discard)
+		choice := Flags(flags)
+		err := flags.Parse(test.arguments)
+		got := fmt.Sprint(*choice)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasSuffix(got, test.want) {
+			t.Errorf("%q: got %q, want %q", test.arguments, got, test.want)
+		}
 	}
 }
 
@@ -453,7 +669,7 @@ func TestOutOfTime(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

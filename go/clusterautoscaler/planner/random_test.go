@@ -219,7 +219,7 @@ func (c *cluster) start(t *testing.T, total *tally) (*ca_context.AutoscalingCont
 		Count: func(cause string, times int) { total.causes[cause] += times },
 		Say:   func(cause string, detail error) { t.Logf("%s: %v", cause, detail) },
 	}
-	return given, planner.NewShadow(acting, given, processors, deletion, drain, quotas, planner.Options{Fallbacks: log})
+	return given, planner.NewShadow(acting, given, processors, deletion, drain, quotas, planner.Options{Fallbacks: log, Address: *planner.Address})
 }
 
 // slicesOf returns what the driver offers on the node. One slice, because a snapshot lists the slices

@@ -1,6 +1,9 @@
 package planner
 
 import (
+	"flag"
+	"fmt"
+
 	"k8s.io/klog/v2"
 	ca_context "sigs.k8s.io/cluster-autoscaler/pkg/context"
 	"sigs.k8s.io/cluster-autoscaler/pkg/core/scaledown"
@@ -8,6 +11,9 @@ import (
 	"sigs.k8s.io/cluster-autoscaler/pkg/resourcequotas"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/drainability/rules"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/options"
+
+	"ebb/go/clusterautoscaler/fallback"
+	"ebb/go/clusterautoscaler/remote"
 )
 
 // Values of --scale-down-planner.
@@ -17,22 +23,70 @@ const (
 	InShadow = "shadow"
 )
 
-// FlagHelp is the help text of --scale-down-planner.
-const FlagHelp = "Which planner decides what is scaled down: builtin, ebb, or shadow, where the built-in one acts and ebb's differences from it are reported."
+// Choice is what the flags say.
+type Choice struct {
+	// Planner is BuiltIn, Ebb or InShadow; "" means BuiltIn.
+	Planner string
+	// Address is where ebb is asked; "" means inside the program.
+	Address string
+}
 
-// Select returns the planner that a flag names; "" means the built-in one, which `builtin` makes.
-// Any other value ends the process.
-func Select(flag string, builtin func() scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory) scaledown.Planner {
-	switch flag {
-	case "", BuiltIn:
-		return builtin()
-	case Ebb:
-		return New(autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory)
-	case InShadow:
-		return NewShadow(builtin(), autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory)
+// Flags defines --scale-down-planner and --scale-down-planner-address.
+func Flags(flags *flag.FlagSet) *Choice {
+	choice := &Choice{}
+	set := func(field *string) func(string) error {
+		return func(value string) error {
+			*field = value
+			return choice.check()
+		}
 	}
-	klog.Fatalf("--scale-down-planner=%s: is not %s, %s or %s", flag, BuiltIn, Ebb, InShadow)
+	flags.Func("scale-down-planner", "Which planner decides what is scaled down: builtin (the default), ebb, or shadow, where the built-in one acts and ebb's differences from it are reported.", set(&choice.Planner))
+	flags.Func("scale-down-planner-address", "The socket of an `ebb serve` beside this process, unix:PATH, which plans for --scale-down-planner=ebb and shadow. Without it ebb must be built into this program.", set(&choice.Address))
+	return choice
+}
+
+func (c Choice) check() error {
+	switch c.Planner {
+	case "", BuiltIn, Ebb, InShadow:
+	default:
+		return fmt.Errorf("--scale-down-planner=%s: is not %s, %s or %s", c.Planner, BuiltIn, Ebb, InShadow)
+	}
+	if c.Address == "" {
+		return nil
+	}
+	if _, err := remote.New(remote.Options{Address: c.Address}); err != nil {
+		return fmt.Errorf("--scale-down-planner-address: %w", err)
+	}
 	return nil
+}
+
+// Select returns the planner of a choice; `builtin` makes the built-in one. It also does so for a
+// choice that Flags would reject, and then logs an error. If ebb is chosen and cannot be made, the
+// log says why, and the autoscaler's own simulation decides in each loop.
+func Select(choice Choice, builtin func() scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory) scaledown.Planner {
+	if err := choice.check(); err != nil {
+		klog.Errorf("The built-in planner decides: %v", err)
+		newFallbackLog().Note(fallback.Flags, 1, err)
+		return builtin()
+	}
+	opts := Options{Address: choice.Address}
+	switch choice.Planner {
+	case Ebb:
+		p := New(autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts)
+		p.sayIfMissing(choice)
+		return p
+	case InShadow:
+		s := NewShadow(builtin(), autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts)
+		s.ebb.sayIfMissing(choice)
+		return s
+	}
+	return builtin()
+}
+
+func (p *Planner) sayIfMissing(choice Choice) {
+	if p.engineErr != nil {
+		klog.Errorf("--scale-down-planner=%s: %v", choice.Planner, p.engineErr)
+	}
 }
 
 // NewShadow returns a planner that acts as `acting` does, and lets ebb evaluate the same clusters.

@@ -39,7 +39,7 @@ func (p *Planner) simulate(l *loop, candidates []*apiv1.Node, before []clusterau
 			destinations[node.Name] = true
 		}
 	}
-	end := time.Now().Add(p.autoscalingCtx.ScaleDownSimulationTimeout)
+	end := l.start.Add(p.autoscalingCtx.ScaleDownSimulationTimeout)
 	for i, name := range names {
 		if l.full() || !time.Now().Before(end) {
 			l.skipped = append(l.skipped, names[i:]...)

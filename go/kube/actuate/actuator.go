@@ -24,6 +24,7 @@ package actuate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -306,6 +307,9 @@ var errEnded = fmt.Errorf("the deletion has ended")
 
 // fail puts a deletion into the phase FAILED, in which it waits to be rolled back.
 func (a *Actuator) fail(d *deletion, why error) {
+	if refused, ok := why.(*provider.Refused); ok {
+		why = errors.New(refused.Why) // Without the node's name, which all reports have beside it.
+	}
 	a.mu.Lock()
 	if a.running[d.node] != d || d.phase == wire.DeletionPhase_FAILED {
 		a.mu.Unlock()

@@ -107,6 +107,45 @@ func TestAReplicaServesAndCleansUp(t *testing.T) {
 	}
 }
 
+// reviewed is a provider that keeps nodes.
+type reviewed struct{ provider.NodeObject }
+
+func (*reviewed) Review(context.Context) (refused, notes []string, err error) {
+	return []string{"NodePool x consolidates too"}, []string{"NodeClaim c has no node"}, nil
+}
+
+func TestWhatTheProviderKeepsIsLoggedAtTheStartAndFailsTheCheck(t *testing.T) {
+	c := allowed(fakecluster.Node("a"))
+	o := options(t, c)
+	o.Provider = &reviewed{provider.NodeObject{Client: c.Client}}
+	notes, err := app.Check(t.Context(), &o)
+	if err == nil || !strings.Contains(err.Error(), "NodePool x consolidates too") || len(notes) != 1 || notes[0] != "NodeClaim c has no node" {
+		t.Errorf("%q %v", notes, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lines := make(chan string, 1000)
+	o.Log = func(format string, args ...any) { lines <- fmt.Sprintf(format, args...) }
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	for want := []string{"its nodes stay: NodePool x consolidates too", "it stays: NodeClaim c has no node"}; len(want) > 0; {
+		select {
+		case line := <-lines:
+			if line == want[0] {
+				want = want[1:]
+			}
+		case err := <-ended:
+			t.Fatalf("it ended without %q: %v", want, err)
+		}
+	}
+	cancel()
+	<-ended
+	o.Listen = "" // It changes nothing, so nothing is kept.
+	if notes, err := app.Check(t.Context(), &o); err != nil || len(notes) > 0 {
+		t.Errorf("%q %v", notes, err)
+	}
+}
+
 // Symptom: `ebb-kube --feed-only` logged nothing at all.
 func TestFeedOnlySaysWhichClusterItFeedsAndThatTheDaemonIsAway(t *testing.T) {
 	c := allowed(fakecluster.Node("a"))

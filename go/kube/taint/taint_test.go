@@ -192,3 +192,27 @@ func TestAPolicysTaintKeepsItsValueAndIsRemovedWithAnyValue(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+func TestANodeIsActedOnFromItsDrainUntilItsDeletionEndsOrFails(t *testing.T) {
+	hard := corev1.Taint{Key: taint.Hard, Value: "1", Effect: corev1.TaintEffectNoSchedule}
+	for name, test := range map[string]struct {
+		mark string
+		hard bool
+		want bool
+	}{
+		"untouched": {"", false, false}, "of another program": {"", true, true}, "unreadable": {"{", true, true},
+		"tainted": {`{"phase":"tainted"}`, true, false}, "draining": {`{"phase":"draining"}`, true, true},
+		"drained": {`{"phase":"drained"}`, true, true}, "deleting": {`{"phase":"deleting"}`, true, true}, "failed": {`{"phase":"failed"}`, true, false},
+	} {
+		node := fakecluster.Node("n")
+		if test.mark != "" {
+			node.Annotations = map[string]string{taint.Annotation: test.mark}
+		}
+		if test.hard {
+			node.Spec.Taints = []corev1.Taint{hard}
+		}
+		if taint.IsActedOn(node) != test.want {
+			t.Errorf("%s: %v", name, !test.want)
+		}
+	}
+}
