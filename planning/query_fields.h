@@ -96,8 +96,8 @@ void VisitFields(Query& stable, Fields& fields) {
 
 template <MaybeConst<PlanQuery> Query, typename Fields>
 void VisitFields(Query& query, Fields& fields) {
-  auto& [planner, groups, now_s, order, candidates, new_nodes, max_scale_down_parallelism, max_workload_share,
-         prices, search, trials, stable, bound, seconds, shares] = query;
+  auto& [planner, groups, now_s, order, candidates, new_nodes, max_scale_down_parallelism,
+         max_workload_share, prices, search, trials, stable, bound, seconds, shares] = query;
   fields.Names("candidates", candidates);
   fields.Number("max_scale_down_parallelism", max_scale_down_parallelism, kParallelismRange);
   fields.Share("max_workload_share", max_workload_share);
