@@ -59,9 +59,9 @@ struct PlanResult {
 };
 
 // Cuts the plan to its first `removals`, or to the largest smaller number of removals that keeps
-// every limit of groups, and moves no gang in part.  If the plan has more removals than `removals`, it then ends with
-// `termination`, and candidates behind the cut that may still be removed are skipped.  The rest of
-// the plan remains verified, because a plan is a sequence.
+// every limit of groups, and moves no gang in part.  If the plan has more removals than `removals`,
+// it then ends with `termination`, and candidates behind the cut that may still be removed are
+// skipped.  The rest of the plan remains verified, because a plan is a sequence.
 void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
              size_t removals, Termination termination, PlanResult& made);
 
