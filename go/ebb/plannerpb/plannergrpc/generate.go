@@ -6,3 +6,4 @@ package plannergrpc
 // by their names.
 //go:generate protoc -I ../../../../wire --go-grpc_out=. --go-grpc_opt=paths=source_relative --go-grpc_opt=Mplanner.proto=ebb/go/ebb/plannerpb/plannergrpc planner.proto
 //go:generate sed -i "s|^import (|import (\\n\\t. \"ebb/go/ebb/plannerpb\"|" planner_grpc.pb.go
+//go:generate gofmt -w planner_grpc.pb.go

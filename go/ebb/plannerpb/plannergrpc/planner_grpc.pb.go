@@ -61,8 +61,8 @@
 package plannergrpc
 
 import (
-	. "ebb/go/ebb/plannerpb"
 	context "context"
+	. "ebb/go/ebb/plannerpb"
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
