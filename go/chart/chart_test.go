@@ -5,6 +5,7 @@ package chart
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -266,5 +267,21 @@ func TestEveryFormIsRendered(t *testing.T) {
 			}
 		}
 		deployment(t, values)
+	}
+}
+
+// Symptom: with Karpenter's own rules the loop never plans a node that Karpenter leaves to ebb.
+func TestTheLoopPlansByTheRulesThatTheProviderNeeds(t *testing.T) {
+	for provider, want := range map[string]bool{"node-object": false, "karpenter": true, "cluster-api": false} {
+		containers := deployment(t, "feedOnly: false\nprovider: "+provider+"\nrunArgs: [--rules=auto]").Spec.Template.Spec.Containers
+		args := containers[2].Args
+		at := slices.Index(args, "--rules=autoscaler")
+		// The last flag wins, so that a user can choose otherwise.
+		if (at >= 0) != want || at > slices.Index(args, "--rules=auto") {
+			t.Errorf("%s: %v", provider, args)
+		}
+		if !slices.Contains(containers[1].Args, "--provider="+provider) {
+			t.Errorf("%s: %v", provider, containers[1].Args)
+		}
 	}
 }
