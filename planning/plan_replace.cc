@@ -14,6 +14,7 @@
 #include "base/figures.h"
 #include "base/text.h"
 #include "planning/new_nodes.h"
+#include "predicates/drainability.h"
 #include "report/plan_totals.h"
 #include "search/removable.h"
 #include "snapshot/live/change_batch.h"
@@ -223,13 +224,37 @@ class Replacing {
     if (!without.ok()) return without.status();
     answer_->without = *std::move(without);
     const PlanAnswer& plan = *answer_->without;
+    CountDisruption();
     purchases().without = FiguresOf(plan.made.plan, plan.prices->hourly);
+    purchases().without.score = ScoreOf(purchases().without);
     purchases().with = purchases().without;
+    purchases().min_score = replace_.min_score;
     purchases().max_new_nodes = replace_.max_new_nodes;
     purchases().min_saving = replace_.min_saving;
     checked_.snapshot.alive().ForEach(
         [&](NodeId node) { purchases().cost_per_hour += plan.prices->hourly[Index(node)]; });
     return absl::OkStatus();
+  }
+
+  // What the nodes of all groups cost, and the disruption of removing them.
+  void CountDisruption() {
+    const PlanAnswer& plan = *answer_->without;
+    const Catalog& catalog = checked_.snapshot.catalog();
+    checked_.snapshot.alive().ForEach([&](NodeId node) {
+      if (plan.groups.Of(node) == kNoGroup) return;
+      cost_of_groups_ += plan.prices->hourly[Index(node)];
+      disruption_of_groups_ += 1;
+      for (const PodId pod : checked_.snapshot.PodsOn(node)) {
+        const PodShape& shape = catalog.shape_of(pod);
+        disruption_of_groups_ += shape.mirror || IsDaemonSetPod(catalog, shape) ? 0 : 1;
+      }
+    });
+  }
+
+  [[nodiscard]] double ScoreOf(const PlanPurchases::Figures& figures) const {
+    const auto disruption = static_cast<double>(figures.removed + figures.moved);
+    if (disruption == 0 || cost_of_groups_ <= 0) return 0;
+    return figures.saved_per_hour / cost_of_groups_ / (disruption / disruption_of_groups_);
   }
 
   void FindTypes() {
@@ -330,6 +355,11 @@ class Replacing {
       purchases().why_none =
           fmt::format("purchases save {} of what the nodes that stay cost, less than {}",
                       Percent(stays > 0 ? saved / stays : 0), Percent(replace_.min_saving));
+    }
+    const double score = purchases().with.score;
+    if (purchases().why_none.empty() && score < replace_.min_score) {
+      purchases().why_none = fmt::format("the plan with purchases has a score of {:.2f}, below {}",
+                                         score, replace_.min_score);
     }
     if (!purchases().why_none.empty()) Forget();
     return absl::OkStatus();
@@ -584,6 +614,7 @@ class Replacing {
       types_of_buy_.push_back(index);
       purchases().with.saved_per_hour -= type.hourly;
     }
+    purchases().with.score = ScoreOf(purchases().with);
     return absl::OkStatus();
   }
 
@@ -658,6 +689,8 @@ class Replacing {
   std::vector<int64_t> worth_;           // The same.
   std::vector<TypeIndex> types_of_buy_;  // Of each purchase.
   bool is_cut_ = false;
+  double cost_of_groups_ = 0;
+  double disruption_of_groups_ = 0;
 };
 
 }  // namespace
@@ -679,6 +712,9 @@ absl::Status CheckReplace(const PlanQuery& query, const ReplaceQuery& replace) {
   }
   if (!(replace.min_saving >= 0 && replace.min_saving <= 1)) {
     return refuse("min_saving", fmt::format("{} is not from 0 to 1", replace.min_saving));
+  }
+  if (!(replace.min_score >= 0 && replace.min_score <= kScoreMax)) {
+    return refuse("min_score", fmt::format("{} is not from 0 to {}", replace.min_score, kScoreMax));
   }
   return absl::OkStatus();
 }

@@ -58,6 +58,9 @@ struct ReplaceQuery {
   size_t max_new_nodes = 1;
   // What purchases must save at least: a share of the cost of the nodes that stay without them.
   double min_saving = 0;
+  // The least score of the plan with purchases (PlanPurchases::Figures::score).  Karpenter's policy
+  // Balanced asks for 0.5.
+  double min_score = 0;
   bool allow_spot = false;  // Pods may move from on-demand nodes to new spot nodes.
   // Iterations of a search (SearchQuery::iterations): while sets of new nodes are compared, and for
   // the plans with and without the chosen set.  More find better plans, and take longer.
@@ -68,6 +71,7 @@ struct ReplaceQuery {
 
 // The most sets of new nodes that are tried; the answer mentions if it ends the loop.
 inline constexpr size_t kTriesMax = 1000;
+inline constexpr double kScoreMax = 1000;  // Of ReplaceQuery::min_score.
 // At most this many new nodes.
 inline constexpr size_t kNewNodesMax = 100;
 

@@ -28,7 +28,8 @@ Json FiguresJson(const PlanPurchases& purchases, const PlanPurchases::Figures& f
   return {{"removed", figures.removed},
           {"movedPods", figures.moved},
           {"netSavedPerHour", RoundedAmount(figures.saved_per_hour)},
-          {"costPerHour", RoundedAmount(purchases.cost_per_hour - figures.saved_per_hour)}};
+          {"costPerHour", RoundedAmount(purchases.cost_per_hour - figures.saved_per_hour)},
+          {"score", RoundedAmount(figures.score)}};
 }
 
 }  // namespace
@@ -59,6 +60,7 @@ void PutPurchases(const PlanReport& report, Json& plan) {
   }
   json["maxNewNodes"] = purchases.max_new_nodes;
   json["minSaving"] = purchases.min_saving;
+  json["minScore"] = purchases.min_score;
   json["machineTypes"] = purchases.types;
   json["tried"] = purchases.tried;
   json["unusableTypes"] = Json::array();

@@ -48,6 +48,9 @@ struct PlanPurchases {
     size_t removed = 0;
     size_t moved = 0;           // Evicted pods.
     double saved_per_hour = 0;  // Price of the removed nodes less that of the bought ones.
+    // Karpenter's Balanced score: the share of the groups' cost that is saved, divided by the share
+    // of their disruption that it takes.  A node's disruption is 1 for itself and 1 for each pod.
+    double score = 0;
   };
 
   std::vector<Purchase> buy;  // Empty: the plan without purchases is as good.
@@ -57,6 +60,7 @@ struct PlanPurchases {
   double cost_per_hour = 0;   // Of all nodes, if nothing is done.
   size_t max_new_nodes = 1;
   double min_saving = 0;
+  double min_score = 0;
   size_t types = 0;  // Usable types.
   size_t tried = 0;  // Sets of new nodes for which a plan was made.
   std::vector<Unusable> unusable;

@@ -228,6 +228,14 @@ void AddReplaceFlags(PlanCommand& command, CLI::App& app) {
       ->type_name("SHARE")
       ->capture_default_str()
       ->group(group);
+  app.add_option("--min-score", command.purchases.min_score,
+                 "Buy only if the plan's score is at least this: the share of the cost that it "
+                 "saves, divided by the share of the disruption that it causes; 0.5 is the rule of "
+                 "Karpenter's policy Balanced")
+      ->check(values::Number(0, kScoreMax))
+      ->type_name("SCORE")
+      ->capture_default_str()
+      ->group(group);
   app.add_flag("--allow-spot", command.purchases.allow_spot,
                "Pods may move from on-demand nodes to new spot nodes")
       ->check(values::Switch())

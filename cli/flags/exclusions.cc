@@ -165,6 +165,7 @@ std::vector<Need> MakeNeeds() {
       {{"plan"}, "--max-new-nodes", "", {"--replace"}, kReplaceFlag},
       {{"plan"}, "--machine-types", "", {"--replace"}, kReplaceFlag},
       {{"plan"}, "--min-saving", "", {"--replace"}, kReplaceFlag},
+      {{"plan"}, "--min-score", "", {"--replace"}, kReplaceFlag},
       {{"plan"}, "--allow-spot", "", {"--replace"}, kReplaceFlag},
       {{"plan"}, "--nominated-share", "", {"--trials", "--robust"}, kTrialsFlag},
       {{"plan"}, "--seed", "", {"--optimize", "--trials", "--robust"}, "it seeds these"},

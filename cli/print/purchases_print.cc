@@ -57,11 +57,13 @@ void PrintSavings(const PlanReport& report, size_t columns, std::ostream& out) {
                        size_t bought) {
     table.AddRow({std::move(what), money(purchases.cost_per_hour - figures.saved_per_hour),
                   money(figures.saved_per_hour), money(figures.saved_per_hour * kHoursPerMonth),
-                  WithCommas(bought), WithCommas(figures.removed), WithCommas(figures.moved)});
+                  WithCommas(bought), WithCommas(figures.removed), WithCommas(figures.moved),
+                  fmt::format("{:.2f}", figures.score)});
   };
   out << "\n";
-  Table table({"", "COST/H", "SAVED/H", "SAVED/MONTH", "BOUGHT", "REMOVED", "EVICTED PODS"});
-  for (const size_t column : {1, 2, 3, 4, 5, 6}) table.AlignRight(column);
+  Table table(
+      {"", "COST/H", "SAVED/H", "SAVED/MONTH", "BOUGHT", "REMOVED", "EVICTED PODS", "SCORE"});
+  for (const size_t column : {1, 2, 3, 4, 5, 6, 7}) table.AlignRight(column);
   table.FitTo(columns);
   row(table, "Do nothing", {}, 0);
   row(table, "Only remove", purchases.without, 0);

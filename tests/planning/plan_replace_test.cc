@@ -209,6 +209,18 @@ TEST(PlanReplaceTest, PurchasesThatSaveLessThanMinSavingAreNotMade) {
   EXPECT_THAT(purchases.buy, IsEmpty());
 }
 
+TEST(PlanReplaceTest, PlansWithALowerScoreThanMinScoreAreNotMade) {
+  // It saves 0.8 of 3, and disrupts all nodes and pods.
+  for (const auto& [min_score, buys] : {std::pair(0.26, 1u), std::pair(0.27, 0u)}) {
+    ThreeNodes market;
+    market.Types(TypeText("m8", 8000, 2.2));
+    market.replace().min_score = min_score;
+    const PlanPurchases& purchases = market.Answer();
+    EXPECT_EQ(purchases.buy.size(), buys) << purchases.why_none;
+    EXPECT_NEAR(purchases.with.score, buys * 0.8 / 3, 1e-9);
+  }
+}
+
 TEST(PlanReplaceTest, DaemonSetsTakeRoomOnNewNodes) {
   // 3 * 2.5 CPUs fit on 8 CPUs, but not beside the pod of 0.6.
   for (const auto& [cpu, buys] : {std::pair(8000, 0u), std::pair(8200, 1u)}) {
@@ -301,6 +313,7 @@ TEST(PlanReplaceTest, WhatDoesNotGoWithPurchasesIsRefused) {
   EXPECT_TRUE(CheckReplace(query, {}).ok());
   EXPECT_FALSE(CheckReplace(query, {.max_new_nodes = 0}).ok());
   EXPECT_FALSE(CheckReplace(query, {.min_saving = 1.5}).ok());
+  EXPECT_FALSE(CheckReplace(query, {.min_score = -1}).ok());
   query.bound = true;
   EXPECT_THAT(CheckReplace(query, {}).message(), HasSubstr("bound"));
   query = market.query();
@@ -324,7 +337,8 @@ struct RandomMarket {
   explicit RandomMarket(uint64_t seed) {
     test::Dice dice(seed);
     for (int i = 0; i < 5; ++i) {
-      types.push_back({.cpu = 1000 * (1 + dice.Below(8)), .hourly = 0.1 * (1 + dice.Below(40))});
+      types.push_back(
+          {.cpu = int64_t{1000} * (1 + dice.Below(8)), .hourly = 0.1 * (1 + dice.Below(40))});
     }
     const int count = 2 + dice.Below(3);
     for (int n = 0; n < count; ++n) {
@@ -332,13 +346,13 @@ struct RandomMarket {
       int64_t left = types[nodes.back()].cpu - kDaemon;
       std::vector<int64_t>& list = pods.emplace_back();
       for (int p = dice.Below(3); p > 0; --p) {
-        const int64_t cpu = 100 * (1 + dice.Below(30));
+        const int64_t cpu = int64_t{100} * (1 + dice.Below(30));
         if (cpu > left) continue;
         left -= cpu;
         list.push_back(cpu);
       }
     }
-    max_new_nodes = static_cast<size_t>(1 + dice.Below(2));
+    max_new_nodes = dice.Percent(50) ? 2 : 1;
   }
 
   [[nodiscard]] std::unique_ptr<Market> Make() const {

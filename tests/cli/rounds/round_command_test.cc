@@ -480,7 +480,7 @@ bool HasNoSay(const std::string& flag) {
       "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
       "objective", "move-cost", "max-evictions", "max-workload-share", "nominated-share", "prices",
       "price-rule", "what-if", "waves", "replace", "max-new-nodes", "machine-types", "min-saving",
-      "allow-spot", "pod-startup-time", "fail-if", "report", "team-label", "stable",
+      "min-score", "allow-spot", "pod-startup-time", "fail-if", "report", "team-label", "stable",
       "stable-margin", "stable-greedy-every", "stable-verify-every"};
   return flags->contains(flag);
 }
