@@ -153,7 +153,8 @@ void ServeCommand::AddTo(CLI::App& app) {
       ->check(values::File())
       ->type_name("PATH");
   app.add_flag("--make-folder", make_folder,
-               "Make the socket's folder, for this user alone, unless it exists");
+               "Make the socket's folder, for this user alone, unless it exists")
+      ->check(values::Switch());
   app.add_option("--state-folder", state_folder,
                  "Folder of the sessions' state files, NAME.db; without it there are no rounds")
       ->check(values::File())

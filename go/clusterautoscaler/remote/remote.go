@@ -273,7 +273,7 @@ func (e *engine) explain(err error) error {
 	case codes.NotFound:
 		return &fallback.Error{Cause: fallback.SessionLost, Err: told}
 	case codes.Aborted:
-		return &fallback.Error{Cause: fallback.SessionChanged, Err: told}
+		return &fallback.Error{Cause: fallback.SessionChanged, Err: fmt.Errorf("%s: another client changed or closed session %s", where, e.options.Session)}
 	}
 	return told
 }
