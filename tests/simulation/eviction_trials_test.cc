@@ -136,7 +136,9 @@ TEST_F(EvictionTrialsTest, APlanIsShortenedToWhatCanBeCarriedOut) {
   const EvictionTrialOptions options{.trials = 20, .seed = 3};
   EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 0, options), 1u);
   EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 1, options), 2u);
-  CutPlan(*snapshot_, groups_, request_, 1, Termination::kRobust, made_);
+  PlanRequest request;
+  request.pass.now_s = test::kPassTime;
+  CutPlan(*snapshot_, groups_, request, 1, Termination::kRobust, made_);
   EXPECT_EQ(test::Removals(*snapshot_, made_.plan), "one: small-1>two small-2>x");
   EXPECT_EQ(made_.plan.termination, Termination::kRobust);
   EXPECT_EQ(made_.plan.skipped, test::NodesNamed(*snapshot_, {"two"}));
