@@ -28,8 +28,9 @@ std::optional<int64_t> SecondsOf(std::string_view duration) {
   return std::chrono::ceil<std::chrono::seconds>(*parsed).count();
 }
 
-// Whether Karpenter has set the node up, by the node's labels, or without them by its claim.
+// Whether the node is set up, by Karpenter's labels, or without them by its claim.
 bool IsInitialized(const NodeInfo& info, const Claim* claim) {
+  if (info.setup == NodeSetup::kNotKarpenters) return true;
   if (info.setup != NodeSetup::kUnlabelled) return info.setup == NodeSetup::kInitialized;
   return claim == nullptr || !claim->has_conditions;
 }

@@ -220,6 +220,7 @@ const KarpenterObjects::Claim* SlowNodePools::ClaimOf(NodeId node) const {
 
 bool SlowNodePools::IsSetUp(NodeId node) const {
   const NodeSetup setup = catalog_->node(node).setup;
+  if (setup == NodeSetup::kNotKarpenters) return true;
   if (setup != NodeSetup::kUnlabelled) return setup == NodeSetup::kInitialized;
   const KarpenterObjects::Claim* const claim = ClaimOf(node);
   return claim == nullptr || !claim->has_conditions;

@@ -704,10 +704,10 @@ Json ToJson(const objects::NodePool& pool) {
   Json& spec = json["spec"] = Json::object();
   // How many nodes a static NodePool has, no decision reads.
   if (pool.is_static) spec["replicas"] = 1;
+  Put(spec, kNotUnderstoodSpec, pool.not_understood);
   Json& disruption = spec["disruption"] = Json::object();
   Put(disruption, "consolidationPolicy", pool.policy);
   Put(disruption, "consolidateAfter", pool.consolidate_after);
-  Put(spec, kNotUnderstoodSpec, pool.not_understood);
   if (!pool.has_budgets) return json;
   disruption["budgets"] = Json::array();
   for (const objects::NodePool::Budget& budget : pool.budgets) {

@@ -434,32 +434,25 @@ TEST_F(KarpenterTest, BothReasonsShareWhatIsBeingDisrupted) {
   EXPECT_THAT(kept_, HasSubstr("u1=UnderutilizedBudgetReached"));
 }
 
-// Room is kept on an empty node for a pod that is not there yet.  To Karpenter the node is empty.
-TEST_F(KarpenterTest, AnEmptyNodeNeedsTheBudgetForEmptyNodesWhateverRoomIsKeptThere) {
+// A pod that the plan brings to an empty node is not there yet.  To Karpenter the node is empty.
+TEST_F(KarpenterTest, AnEmptyNodeNeedsTheBudgetForEmptyNodesWhateverComes) {
   objects::NodePool pool = Pool();
-  pool.budgets = {For("Empty", "0")};
   const auto plan = [&] {
     Cluster cluster;
-    cluster.Add(Of("a").Cpu(1000)).Add(Node("b").Cpu(1000)).Add(pool);
+    cluster.Add(Of("c").Cpu(1000)).Add(Of("a").Cpu(1000)).Add(Node("b").Cpu(1000)).Add(pool);
+    cluster.Add(Pod("w").On("c").Cpu(500));
     cluster.Add(Pod("f").On("b").Cpu(100).Annotation("karpenter.sh/do-not-disrupt", "true"));
-    cluster.Add(Pod("waits").Cpu(500));
-    snapshot_.emplace(cluster.Build());
-    groups_ = test::OneGroup(*snapshot_);
-    groups_.groups[0].managed_by = PoolManager::kKarpenterRules;
-    request_.pass.now_s = kNow;
-    const std::vector<PodId> pending = {test::PodNamed(*snapshot_, "waits")};
-    request_.pass.pending = pending;
-    made_ = MakePlan(*snapshot_, groups_, request_).value();
-    request_.pass.pending = {};
-    kept_ = test::Kept(*snapshot_, made_.plan);
-    return test::Removals(*snapshot_, made_.plan);
+    return Plan(cluster);
   };
-  EXPECT_EQ(plan(), "");
+  pool.budgets = {For("Empty", "0")};
+  EXPECT_EQ(plan(), "c: w>a");
   EXPECT_EQ(ReasonOf(kept_), "EmptyBudgetReached");
-  pool.budgets = {For("Underutilized", "0")};
-  EXPECT_EQ(plan(), "") << "when the pod has come, the node is not empty";
-  pool.budgets = {For("Empty", "1")};
-  EXPECT_EQ(plan(), "a: waits>b");
+  EXPECT_THAT(Refused("a", "b"), HasSubstr("beyond the budgets"));
+  pool.budgets = {For("Underutilized", "1")};
+  EXPECT_EQ(plan(), "c: w>a") << "when the pod has come, the node is not empty";
+  EXPECT_EQ(ReasonOf(kept_), "UnderutilizedBudgetReached");
+  pool.budgets = {For("Underutilized", "2")};
+  EXPECT_EQ(plan(), "c: w>a; a: w>b");
 }
 
 TEST_F(KarpenterTest, ABudgetThatIsNeverDueIsAlwaysOpen) {

@@ -36,7 +36,9 @@ TEST_F(KarpenterObjectsTest, AClaimIsFoundByNodeElseByProviderId) {
   objects_.Put(Claim("a", "n", "i-1"), symbols_);
   objects_.Put(Claim("b", "", "i-2"), symbols_);
   objects_.Put(Claim("c", ""), symbols_);
-  EXPECT_EQ(Of("n", "i-9"), "a");
+  EXPECT_EQ(Of("n", "i-1"), "a");
+  EXPECT_EQ(Of("n"), "a");
+  EXPECT_EQ(Of("n", "i-9"), "") << "it is of another machine";
   EXPECT_EQ(Of("m", "i-2"), "b");
   EXPECT_EQ(Of("m", "i-1"), "") << "it names another node";
   EXPECT_EQ(Of("m"), "");

@@ -328,7 +328,7 @@ class DisclosureTest(base.EbbTest):
             self.assertIn("2 nodes are Karpenter's (k1 and 1 more)", warning["message"])
             self.assertEqual(warning["command"], "kubectl get nodepools,nodeclaims -o json")
         self.assertFalse(plan["complete"])
-        self.assertEqual([each["code"] for each in plan["missing"]], ["NoNodeClaims"])
+        self.assertEqual([each["code"] for each in plan["missing"]], ["NoNodePools", "NoNodeClaims"])
         err = self.ebb("plan", self.dump(cluster), "--now", START, "-o", "name", code=1)[1]
         self.assertIn("`kubectl get nodepools,nodeclaims -o json`", err)
         with_pool = cluster + [custom("karpenter.sh/v1", "NodePool", "default")]
