@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "engine/plan/karpenter.h"
+#include "groups/groups.h"
 #include "groups/node_facts.h"
 #include "platform/settings_file.h"
 #include "predicates/drainability.h"
@@ -25,6 +27,37 @@ constexpr int64_t kPodsOfKubelet = 110;  // The kubelet's default of maxPods.
 
 QuantityUnit UnitOf(std::string_view resource) {
   return resource == "cpu" ? QuantityUnit::kMilli : QuantityUnit::kWhole;
+}
+
+// Labels that say where a node is and who it is, which a type must not change.
+constexpr std::string_view kPlaceLabels[] = {
+    "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone",
+    "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"};
+constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr std::string_view kTypeLabels[] = {"node.kubernetes.io/instance-type",
+                                            "beta.kubernetes.io/instance-type"};
+// What clouds and device plugins say about an instance type's hardware.
+constexpr std::string_view kHardwareLabels[] = {"karpenter.k8s.aws/instance-",
+                                                "karpenter.azure.com/sku-",
+                                                "eks.amazonaws.com/instance-",
+                                                "k8s.amazonaws.com/accelerator",
+                                                "cloud.google.com/gke-accelerator",
+                                                "cloud.google.com/machine-family",
+                                                "kubernetes.azure.com/accelerator",
+                                                "nvidia.com/",
+                                                "amd.com/",
+                                                "beta.amd.com/",
+                                                "feature.node.kubernetes.io/"};
+
+template <typename List>
+bool IsIn(const List& list, std::string_view key) {
+  return std::ranges::find(list, key) != std::end(list);
+}
+
+bool IsDecided(std::string_view key) {
+  return key == kHostname || IsIn(kPlaceLabels, key) || IsIn(kTypeLabels, key) ||
+         IsCapacityTypeLabel(key) || key.starts_with("node-role.kubernetes.io/") ||
+         std::ranges::find(kGroupLabels, key, &GroupLabel::key) != kGroupLabels.end();
 }
 
 // Keeps the first error of a nested list, which names its place itself.
@@ -169,7 +202,14 @@ absl::Status ReadMachine(const std::string& file, const std::string& where, cons
     if (machine.capacity[each] > 0) continue;
     return BadSetting(file, fmt::format("{}.capacity.{}", named, each), "is required");
   }
-  machine.capacity["pods"] = pods.value_or(kPodsOfKubelet);
+  for (const auto& [key, value] : machine.labels) {
+    if (!IsDecided(key)) continue;
+    return BadSetting(file, named + ".labels",
+                      fmt::format("{}: is decided by the group and the offer", Printable(key)));
+  }
+  // `pods` comes first; it may also stand in `capacity`, as in a node's status.
+  int64_t& most_pods = machine.capacity.try_emplace("pods", kPodsOfKubelet).first->second;
+  most_pods = pods.value_or(most_pods);
   machine.allocatable = machine.capacity;
   for (const char* const overhead : kOverheads) {
     for (const auto& [resource, text] : amounts[overhead]) {
@@ -249,11 +289,18 @@ class Finder {
         groups_(groups),
         prices_(prices),
         facts_(FactsOfNodes(catalog_)),
-        siblings_(groups.groups.size()) {
+        siblings_(groups.groups.size()),
+        shared_(groups.groups.size()) {
     snapshot.alive().ForEach([&](NodeId node) {
       if (groups.Of(node) == kNoGroup || !MayBeCopied(node)) return;
-      siblings_[static_cast<size_t>(groups.Of(node))].push_back(
-          {.node = node, .daemon_pods = DaemonPodsOn(snapshot, node)});
+      const auto group = static_cast<size_t>(groups.Of(node));
+      siblings_[group].push_back({.node = node, .daemon_pods = DaemonPodsOn(snapshot, node)});
+      for (const auto& [key, value] : catalog_.node(node).labels) {
+        ++shared_[group].labels[{key, value}];
+      }
+      for (const Taint& taint : catalog_.node(node).taints) {
+        shared_[group].taints.insert({taint.key, taint.value, taint.effect_text});
+      }
     });
   }
 
@@ -377,14 +424,71 @@ class Finder {
     if (group.target_size >= group.max_size) {
       return found_.Refuse(Why::kGroupAtMaximum, ToText(type));
     }
+    if (group.atomic) return found_.Refuse(Why::kAtomicGroup, ToText(type));
+    const NodeId sibling = *catalog_.FindNode(type.sibling);
+    const KarpenterObjects::Pool* const pool = FindNodePool(catalog_, sibling);
+    if (pool != nullptr && pool->is_static) {
+      return found_.Refuse(Why::kStaticNodePool, ToText(type));
+    }
+    SetLooks(sibling, group, type);
     found_.usable.push_back(std::move(type));
   }
+
+  // What a new node has of its sibling and of its group.
+  void SetLooks(NodeId node, const NodeGroup& group, MachineType& type) const {
+    const NodeFacts& facts = facts_[Index(node)];
+    const Shared& shared = shared_[static_cast<size_t>(type.group)];
+    const size_t nodes = siblings_[static_cast<size_t>(type.group)].size();
+    const bool is_other_type = type.of_file != nullptr && type.name != facts.instance_type;
+    std::string_view hostname;
+    for (const auto& [key, value] : catalog_.node(node).labels) {
+      if (catalog_.Text(key) == kHostname) hostname = catalog_.Text(value);
+    }
+    for (const auto& label : catalog_.node(node).labels) {
+      const std::string_view key = catalog_.Text(label.key);
+      const std::string_view value = catalog_.Text(label.value);
+      const bool is_place = value == facts.zone || value == facts.region;
+      if (key == kHostname || IsIn(kPlaceLabels, key) || IsIn(kTypeLabels, key) ||
+          IsCapacityTypeLabel(key) || value == group.name) {
+        continue;
+      }
+      const bool is_of_node = value == type.sibling || value == hostname ||
+                              key == "alpha.eksctl.io/instance-id" ||
+                              (key.starts_with("topology.") && !is_place);
+      const bool is_of_all = is_place || shared.labels.at({label.key, label.value}) == nodes;
+      const bool is_hardware =
+          is_other_type && (value == facts.instance_type ||
+                            std::ranges::any_of(kHardwareLabels, [&](std::string_view prefix) {
+                              return key.starts_with(prefix);
+                            }));
+      if (is_of_node || !is_of_all || is_hardware) type.left_out.emplace(key);
+    }
+    for (const auto& [key, value, effect] : shared.taints) {
+      const bool is_own = std::ranges::any_of(catalog_.node(node).taints, [&](const Taint& own) {
+        return own.key == key && own.value == value && own.effect_text == effect;
+      });
+      if (is_own) continue;
+      type.group_taints.push_back({.key = std::string(catalog_.Text(key)),
+                                   .value = std::string(catalog_.Text(value)),
+                                   .effect = std::string(catalog_.Text(effect))});
+    }
+    std::ranges::sort(type.group_taints, {}, [](const MachineTaint& taint) {
+      return std::tie(taint.key, taint.value, taint.effect);
+    });
+  }
+
+  // Of the nodes of a group that may be copied.
+  struct Shared {
+    std::map<std::pair<TextId, TextId>, size_t> labels;   // On so many nodes.
+    std::set<std::tuple<TextId, TextId, TextId>> taints;  // Key, value and effect.
+  };
 
   const Catalog& catalog_;
   const NodeGroups& groups_;
   const NodePrices& prices_;
   const std::vector<NodeFacts> facts_;          // By NodeId.
   std::vector<std::vector<Sibling>> siblings_;  // By GroupId.
+  std::vector<Shared> shared_;                  // By GroupId.
   MachineCatalogue found_;
 };
 
@@ -402,6 +506,10 @@ WhyText TextOf(MachineCatalogue::Why why) {
       return {"UnknownGroup", "the cluster has no such group"};
     case kGroupAtMaximum:
       return {"GroupAtMaximum", "the group has its largest size"};
+    case kAtomicGroup:
+      return {"AtomicGroup", "the group is scaled as a whole"};
+    case kStaticNodePool:
+      return {"StaticNodePool", "its NodePool has a fixed number of nodes"};
     case kNoZone:
       return {"NoZone", "the group has no ready node in the zone to take labels from"};
     case kNoSibling:

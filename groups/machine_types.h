@@ -8,9 +8,10 @@
 //     amounts) is a type of this group, at the price of its nodes.
 //   - A file: machines that groups of the cluster may also have.
 //
-// A new node looks like a node of its group, its sibling: it has the sibling's labels, taints and
-// DaemonSets' pods.  A type is usable only if there is a sibling with its capacity type and one in
-// its zone, so that no label has to be invented.  Unusable types are listed with the reason.
+// A new node looks like a node of its group, its sibling: it has the sibling's DaemonSets' pods,
+// the labels that all ready nodes of the group share, and the taints that any of them has.  A type
+// is usable only if there is a sibling with its capacity type and one in its zone, so that no label
+// has to be invented.  Unusable types are listed with the reason.
 //
 // The file is YAML or JSON:
 //
@@ -41,6 +42,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,6 +95,11 @@ struct MachineType {
   // Amounts by resource name, in the order of names; of all resources that are above 0.
   std::map<std::string, int64_t> allocatable;
   std::string sibling;  // The name of the node that a new node looks like.
+  // Labels of the sibling that a new node does not have: those of this one node, those that other
+  // nodes of the group lack or have with another value, and for another instance type those about
+  // hardware.
+  std::set<std::string, std::less<>> left_out = {};
+  std::vector<MachineTaint> group_taints = {};  // Of other nodes of the group.
   // Null: the new node is like its sibling in everything.  Points into the MachineFile.
   const FileMachine* of_file = nullptr;
 
@@ -120,6 +127,8 @@ class MachineCatalogue {
     kNoPrice,
     kUnknownGroup,
     kGroupAtMaximum,
+    kAtomicGroup,
+    kStaticNodePool,
     kNoZone,
     kNoSibling,
     kDominated,

@@ -297,4 +297,8 @@ std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog) {
   return facts;
 }
 
+bool IsCapacityTypeLabel(std::string_view key) {
+  return std::ranges::any_of(kCapacityLabels, [&](const auto& each) { return each.label == key; });
+}
+
 }  // namespace ebb

@@ -84,6 +84,9 @@ std::vector<GpuSlices> GpuSlicesOf(const ClusterSnapshot& snapshot, NodeId node)
 // By NodeId.
 std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog);
 
+// Whether the label says how a node was bought: spot, on-demand and so on.
+bool IsCapacityTypeLabel(std::string_view key);
+
 }  // namespace ebb
 
 #endif  // EBB_GROUPS_NODE_FACTS_H_

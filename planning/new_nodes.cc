@@ -17,20 +17,25 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
-constexpr std::string_view kInstanceTypeLabel = "node.kubernetes.io/instance-type";
-// What clouds say about the size of an instance type.
-constexpr std::string_view kSizeLabels[] = {
-    "karpenter.k8s.aws/instance-", "karpenter.azure.com/sku-", "cloud.google.com/machine-family"};
+constexpr std::string_view kInstanceTypeLabels[] = {"node.kubernetes.io/instance-type",
+                                                    "beta.kubernetes.io/instance-type"};
 // Taints of a node that starts, is in trouble or goes.
-constexpr std::string_view kPassingTaints[] = {"node.kubernetes.io/",
-                                               "node.cloudprovider.kubernetes.io/",
-                                               kStartupTaintPrefix,
-                                               kIgnoreTaintPrefix,
+constexpr std::string_view kPassingTaints[] = {"node.kubernetes.io/not-ready",
+                                               "node.kubernetes.io/unreachable",
+                                               "node.kubernetes.io/memory-pressure",
+                                               "node.kubernetes.io/disk-pressure",
+                                               "node.kubernetes.io/pid-pressure",
+                                               "node.kubernetes.io/network-unavailable",
+                                               "node.kubernetes.io/unschedulable",
+                                               "node.kubernetes.io/out-of-service",
+                                               "node.cloudprovider.kubernetes.io/uninitialized",
+                                               "node.cloudprovider.kubernetes.io/shutdown",
                                                kHardTaint,
                                                kSoftTaint,
                                                kDisruptedTaint,
                                                kDisruptionTaint,
                                                kUnregisteredTaint};
+constexpr std::string_view kPassingTaintPrefixes[] = {kStartupTaintPrefix, kIgnoreTaintPrefix};
 
 absl::StatusOr<std::string> TextOf(const objects::ObjectRef& object) {
   std::string text;
@@ -52,8 +57,9 @@ bool RunsOnEveryNode(const objects::Pod& pod) {
          });
 }
 
+// No pod of a cluster has such a name: the API server takes no colon.
 std::string PodNameOn(std::string_view pod, std::string_view node) {
-  return fmt::format("{}.{}", pod, node);
+  return fmt::format("{}:{}", pod, node);
 }
 
 std::string QuantityText(std::string_view resource, int64_t amount) {
@@ -68,37 +74,36 @@ Json AmountsOf(const std::map<std::string, int64_t>& amounts) {
 
 void SetLabels(const MachineType& type, const std::string& name, Json& labels) {
   if (!labels.is_object()) labels = Json::object();
-  const std::string was_type = labels.value(std::string(kInstanceTypeLabel), "");
-  const bool is_other_type = type.of_file != nullptr && type.name != was_type;
-  Json renewed = Json::object();
-  for (const auto& [key, value] : labels.items()) {
-    const bool is_size = std::ranges::any_of(
-        kSizeLabels, [&](std::string_view prefix) { return key.starts_with(prefix); });
-    if (is_size && is_other_type) continue;
-    renewed[key] = value;
-    if (value == type.sibling) renewed[key] = name;
-    if (is_other_type && !was_type.empty() && value == was_type) renewed[key] = type.name;
+  for (const std::string& key : type.left_out) labels.erase(key);
+  labels[std::string(kHostname)] = name;
+  if (type.of_file == nullptr) return;
+  for (const std::string_view key : kInstanceTypeLabels) {
+    if (key == kInstanceTypeLabels[0] || labels.contains(key)) labels[std::string(key)] = type.name;
   }
-  renewed[std::string(kHostname)] = name;
-  if (type.of_file != nullptr) {
-    renewed[std::string(kInstanceTypeLabel)] = type.name;
-    for (const auto& [key, value] : type.of_file->labels) renewed[key] = value;
-  }
-  labels = std::move(renewed);
+  for (const auto& [key, value] : type.of_file->labels) labels[key] = value;
+  const std::string older_arch("beta.kubernetes.io/arch");
+  const auto arch = labels.find(std::string(kArchitectureLabel));
+  if (arch != labels.end() && labels.contains(older_arch)) labels[older_arch] = Json(*arch);
+}
+
+bool Passes(std::string_view taint) {
+  return std::ranges::find(kPassingTaints, taint) != std::end(kPassingTaints) ||
+         std::ranges::any_of(kPassingTaintPrefixes,
+                             [&](std::string_view prefix) { return taint.starts_with(prefix); });
 }
 
 Json TaintsOf(const MachineType& type, const Json& spec) {
   Json taints = Json::array();
   for (const Json& taint : spec.value("taints", Json::array())) {
-    const std::string key = taint.value("key", "");
-    const bool passes = std::ranges::any_of(
-        kPassingTaints, [&](std::string_view prefix) { return key.starts_with(prefix); });
-    if (!passes) taints.push_back(taint);
+    if (!Passes(taint.value("key", ""))) taints.push_back(taint);
   }
-  if (type.of_file == nullptr) return taints;
-  for (const MachineTaint& taint : type.of_file->taints) {
+  const auto add = [&](const MachineTaint& taint) {
     taints.push_back({{"key", taint.key}, {"value", taint.value}, {"effect", taint.effect}});
+  };
+  for (const MachineTaint& taint : type.group_taints) {
+    if (!Passes(taint.key)) add(taint);
   }
+  if (type.of_file != nullptr) std::ranges::for_each(type.of_file->taints, add);
   return taints;
 }
 

@@ -5,9 +5,9 @@
 //   absl::Status status = objects->Put(type, "new-m7i.large-1", batch);
 //   status = cluster.Take(batch.changes());
 //
-// A new node has the sibling's labels and taints, without those of a node that starts or goes.
-// Labels that name the sibling itself, its zone or its instance type name those of the new node.
-// Labels of a cloud about the size of an instance type are left out if the type is another one.
+// A new node has the sibling's labels without MachineType::left_out, and its taints and those of
+// its group without those of a node that starts or goes.  The labels for its name and its instance
+// type are its own.
 //
 // Cost:    Read: one pass over all objects.  Put: parsing the node and its pods.
 // Threads: const methods may run concurrently.

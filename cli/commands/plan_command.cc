@@ -509,6 +509,17 @@ bool PlanCommand::ReplaceFlagsFit(std::ostream& err) const {
   return false;
 }
 
+bool PlanCommand::GangFlagsFit(std::ostream& err) const {
+  if (options.scale_down.planner.drain.gangs != Gangs::kMove) return true;
+  const char* wrong = nullptr;
+  if (output == "sh") wrong = "-o sh drains node by node, and a gang's nodes are drained together";
+  if (replace) wrong = "--replace searches, and a search does not move gangs whole";
+  if (wrong == nullptr) return true;
+  PrintMessage(fmt::format("--gangs=move: {}", wrong), err, "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
 bool PlanCommand::WaveFlagsFit(std::ostream& err) const {
   if (!waves || IsWholeAnswer()) return true;
   PrintMessage(
@@ -528,7 +539,8 @@ void PlanCommand::PrintFlagRemarks(std::ostream& err) const {
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   PrintFlagRemarks(err);
-  if (!ExplainFlagsFit(err) || !CostFlagsFit(err) || !WaveFlagsFit(err) || !ReplaceFlagsFit(err)) {
+  if (!ExplainFlagsFit(err) || !CostFlagsFit(err) || !WaveFlagsFit(err) || !ReplaceFlagsFit(err) ||
+      !GangFlagsFit(err)) {
     return 2;
   }
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);

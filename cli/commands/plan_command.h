@@ -124,6 +124,7 @@ struct PlanCommand {
   bool ExplainFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if -o is not a format of --replace.
   bool ReplaceFlagsFit(std::ostream& err) const;
+  bool GangFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if -o is not a format of --waves.
   bool WaveFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if --objective, --prices and --move-cost contradict each

@@ -19,7 +19,8 @@ GangParts::GangParts(const ClusterSnapshot& snapshot, const PlannerOptions& opti
 
 bool GangParts::IsInParts(uint32_t gang) const {
   const Count& count = counts_[gang];
-  return count.held > 0 && count.moved < snapshot_.catalog().gang_states().gangs[gang].running;
+  if (count.held == 0) return false;
+  return count.late || count.moved < snapshot_.catalog().gang_states().gangs[gang].running;
 }
 
 void GangParts::Remove(const RemovableNode& removal) {
@@ -32,6 +33,7 @@ void GangParts::Remove(const RemovableNode& removal) {
     for (const uint32_t gang : shape.gangs) {
       in_parts_ -= IsInParts(gang) ? 1 : 0;
       ++counts_[gang].moved;
+      counts_[gang].late |= removal.risky;
       counts_[gang].held += MayNotMoveAlone(catalog, gang, move.pod) ? 1 : 0;
       in_parts_ += IsInParts(gang) ? 1 : 0;
     }

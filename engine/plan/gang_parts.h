@@ -1,5 +1,7 @@
 // GangParts: whether the removals of a plan move each gang whole.  For plans that may move gangs
-// (Gangs::kMove): all running pods of a gang move in the plan, or no pod that the gang holds.
+// (Gangs::kMove): all running pods of a gang move in the plan, or no pod that the gang holds.  A
+// gang does not move with a risky removal either: there a budget lets pods go only one after the
+// other.
 //
 // It counts removals one after another, so it also answers for the first removals of a plan.
 //
@@ -35,6 +37,7 @@ class GangParts {
   struct Count {
     int64_t moved = 0;  // Running pods of the gang.
     int64_t held = 0;   // Of these, pods that the gang holds where they are.
+    bool late = false;  // A budget lets some of these go only after others.
   };
   [[nodiscard]] bool IsInParts(uint32_t gang) const;
 

@@ -141,21 +141,25 @@ class Replay {
     std::vector<PodId> moved;
     absl::flat_hash_set<PodId> is_moved;
     absl::flat_hash_map<uint32_t, int64_t> moved_of;
+    absl::flat_hash_set<uint32_t> late;  // Gangs some of whose pods a budget lets go only later.
     for (const RemovableNode& removal : plan_.remove) {
       for (const Move& move : removal.moves) {
         const PodShape& shape = catalog_.shape_of(move.pod);
         if (!RunsInGang(shape) || snapshot_.NodeOf(move.pod) == kNoNode) continue;
         if (!is_moved.insert(move.pod).second) continue;
         moved.push_back(move.pod);
-        for (const uint32_t g : shape.gangs) ++moved_of[g];
+        for (const uint32_t g : shape.gangs) {
+          ++moved_of[g];
+          if (removal.risky) late.insert(g);
+        }
       }
     }
     const auto moves_whole = [&](uint32_t g) {
       const Gang& gang = catalog_.gangs()[g];
       const bool is_known =
           gang.not_understood.empty() && (gang.has_object || !HasPodGroup(gang.kind));
-      return options_.drain.gangs == Gangs::kMove && is_known && moved_of[g] == running[g] &&
-             running[g] >= gang.min_count.value_or(0);
+      return options_.drain.gangs == Gangs::kMove && is_known && !late.contains(g) &&
+             moved_of[g] == running[g] && running[g] >= gang.min_count.value_or(0);
     };
     for (const PodId pod : moved) {
       const PodShape& shape = catalog_.shape_of(pod);

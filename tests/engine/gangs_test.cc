@@ -361,6 +361,22 @@ TEST_F(GangsTest, AGangThatMayBeIncompleteDoesNotMove) {
   EXPECT_THAT(removed(job_set), UnorderedElementsAre("c", "d"));
 }
 
+TEST_F(GangsTest, AGangWhoseBudgetLetsItsPodsGoOneByOneStays) {
+  for (const int allowed : {3, 4}) {
+    Cluster cluster;
+    cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(200)).Add(Node("d").Cpu(200));
+    cluster.Add(Pod("filler").On("b").Cpu(5000).WithoutOwner());
+    for (const char* const name : {"c-0", "c-1", "d-0", "d-1"}) {
+      cluster.Add(Member(name, test::Keep(std::string(name, 1))).Label("app", "train"));
+    }
+    Make(cluster.Add(Group("train", 4, /*whole=*/true))
+             .Add(test::Budget("b").Matching("app", "train").Allows(allowed)));
+    request_.planner.drain.gangs = Gangs::kMove;
+    request_.planner.scale_down_utilization_threshold = 1;
+    EXPECT_EQ(Removed().size(), allowed == 4 ? 2u : 0u);
+  }
+}
+
 TEST_F(GangsTest, ACutPlanMovesNoGangInPart) {
   Make(Train().Add(Group("train", 4, /*whole=*/true)));
   request_.planner.drain.gangs = Gangs::kMove;

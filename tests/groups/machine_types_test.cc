@@ -145,6 +145,65 @@ machineTypes:
                           "NoSibling: m9 in z1, spot", "UnknownGroup: m9 of absent"));
 }
 
+TEST(MachineFileTest, TheNumberOfPodsMayStandInTheCapacity) {
+  const absl::StatusOr<MachineFile> file =
+      ParseMachineFile("types.yaml",
+                       "machineTypes:\n- name: m9\n  groups: [g]\n  offers: [{}]\n"
+                       "  capacity: {cpu: \"2\", memory: 8Gi, pods: \"5\"}\n");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->machines.at(0).allocatable.at("pods"), 5);
+}
+
+TEST(MachineFileTest, LabelsOfTheOfferAndTheGroupAreRefused) {
+  for (const char* const key :
+       {"topology.kubernetes.io/zone", "kubernetes.io/hostname", "node-role.kubernetes.io/master",
+        "eks.amazonaws.com/capacityType", "eks.amazonaws.com/nodegroup"}) {
+    EXPECT_THAT(
+        ErrorOf(WithType("  offers: [{}]\n  labels: {" + std::string(key) + ": x}")),
+        HasSubstr("(m9).labels: " + std::string(key) + ": is decided by the group and the offer"));
+  }
+}
+
+TEST(MachineTypesTest, ANewNodeHasTheLabelsOfAllNodesAndTheTaintsOfAny) {
+  Node one = Machine("a", "m4", "z1", "ON_DEMAND")
+                 .Label("kubernetes.io/hostname", "ip-1")
+                 .Label("topology.csi.x/node", "ip-1")
+                 .Label("topology.csi.x/zone", "z1")
+                 .Label("nvidia.com/gpu.product", "T4")
+                 .Label("team", "x")
+                 .Label("disk", "ssd");
+  const Node other = Machine("b", "m4", "z1", "ON_DEMAND")
+                         .Label("kubernetes.io/hostname", "ip-2")
+                         .Label("nvidia.com/gpu.product", "T4")
+                         .Label("team", "x")
+                         .Label("disk", "hdd")
+                         .Taint("only", "b", "NoSchedule");
+  const Found found = Find(Cluster().Add(one).Add(Pod("ds").On("a").DaemonSet()).Add(other).Build(),
+                           R"(
+machineTypes:
+- name: m9
+  groups: [general]
+  capacity: {cpu: "2", memory: 8Gi}
+  offers: [{hourly: 1}]
+)",
+                           "nodeGroups: []");
+  ASSERT_EQ(found.types.size(), 2u);
+  EXPECT_EQ(found.types[0].sibling, "a");
+  EXPECT_THAT(found.types[0].left_out, ElementsAre("disk", "topology.csi.x/node"));
+  EXPECT_THAT(found.types[1].left_out,
+              ElementsAre("disk", "nvidia.com/gpu.product", "topology.csi.x/node"));
+  ASSERT_EQ(found.types[0].group_taints.size(), 1u);
+  EXPECT_EQ(found.types[0].group_taints[0].key, "only");
+}
+
+TEST(MachineTypesTest, AGroupThatIsScaledAsAWholeTakesNoNewNode) {
+  const Found found =
+      Find(Cluster().Add(Machine("a", "m4", "z1", "ON_DEMAND")).Build(), "machineTypes: []",
+           "nodeGroups: [{name: general, minSize: 0, maxSize: 9, atomic: true}]");
+  EXPECT_THAT(found.usable, IsEmpty());
+  EXPECT_THAT(found.unusable, ElementsAre("AtomicGroup: m4 in z1, on-demand"));
+}
+
 TEST(MachineTypesTest, AGroupAtItsMaximumTakesNoNewNode) {
   const Found found =
       Find(Cluster().Add(Machine("a", "m4", "z1", "ON_DEMAND")).Build(), "machineTypes: []",

@@ -356,6 +356,7 @@ class PlanTest(EbbTest):
                 (["-o", "name"], "-o name does not say what to buy first"),
                 (["-o", "sh"], "-o sh does not say what to buy first"),
                 (["-o", "csv"], "-o csv does not say what to buy first"),
+                (["--gangs=move"], "--gangs=move: --replace searches"),
                 (["--optimize"], "purchases have a search of their own"),
                 (["--waves"], "a plan with purchases cannot do that yet"),
                 (["--bound"], "there is no bound for purchases"),
