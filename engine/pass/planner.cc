@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "engine/pass/hints.h"
 #include "engine/pass/pass_fork.h"
@@ -233,6 +234,9 @@ class PassRun {
       }
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
       plan_.packed = fork_.moves();
+      if (groups_.SomeFollowKarpenter()) {
+        for (const Move& move : plan_.packed) packed_.insert(move.pod);
+      }
       for (const PodId pod : input_.pending.first(input_.must_fit)) {
         all_fit = all_fit && snapshot_.NodeOf(pod) != kNoNode;
       }
@@ -567,10 +571,12 @@ class PassRun {
     return why != kNoReason || now == later ? why : why_for(later);
   }
 
-  // The pods to move that run on the node already.
+  // The pods to move that run on the node already: without guests, and without those that room was
+  // kept for before the first removal.
   [[nodiscard]] std::vector<PodId> OwnPodsToMove(NodeId node) const {
     std::vector<PodId> own = pods_.move;
     fork_.ForEachGuest(node, [&](PodId pod) { std::erase(own, pod); });
+    std::erase_if(own, [&](PodId pod) { return packed_.contains(pod); });
     return own;
   }
 
@@ -673,6 +679,7 @@ class PassRun {
   Placement placement_;
   Placement pending_placement_;
   Plan plan_;
+  absl::flat_hash_set<PodId> packed_;  // As plan_.packed, if some nodes follow Karpenter's rules.
   size_t judged_ = 0;
   size_t counted_removable_ = 0;  // Not counting nodes of atomic groups.
   // The number of nodes at the start of plan_.keep that eligibility ruled out.

@@ -455,6 +455,31 @@ TEST_F(KarpenterTest, AnEmptyNodeNeedsTheBudgetForEmptyNodesWhateverComes) {
   EXPECT_EQ(plan(), "c: w>a; a: w>b");
 }
 
+// Wherever room is kept for a pod that waits.
+TEST_F(KarpenterTest, ANodeWithRoomForAPodThatWaitsIsEmpty) {
+  objects::NodePool pool = Pool();
+  pool.budgets = {For("Empty", "0")};
+  for (const bool is_first : {false, true}) {
+    Cluster cluster;
+    if (is_first) cluster.Add(Of("a").Cpu(1000));
+    cluster.Add(Node("b").Cpu(1000));
+    if (!is_first) cluster.Add(Of("a").Cpu(1000));
+    cluster.Add(Pod("f").On("b").Cpu(100).Annotation("karpenter.sh/do-not-disrupt", "true"));
+    snapshot_.emplace(cluster.Add(Pod("waits").Cpu(500)).Add(pool).Build());
+    groups_ = test::OneGroup(*snapshot_);
+    groups_.groups[0].managed_by = PoolManager::kKarpenterRules;
+    const std::vector<PodId> pending = {test::PodNamed(*snapshot_, "waits")};
+    request_.order = CandidateOrder::kInput;
+    request_.pass.now_s = kNow;
+    request_.pass.pending = pending;
+    const absl::StatusOr<PlanResult> made = MakePlan(*snapshot_, groups_, request_);
+    request_.pass.pending = {};
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->plan.packed.size(), 1u);
+    EXPECT_EQ(ReasonOf(test::Kept(*snapshot_, made->plan)), "EmptyBudgetReached");
+  }
+}
+
 TEST_F(KarpenterTest, ABudgetThatIsNeverDueIsAlwaysOpen) {
   objects::NodePool pool = Pool();
   pool.budgets = {Allows("0", "0 0 30 2 *", "1h")};
