@@ -30,7 +30,7 @@ func BenchmarkPutManyProtobuf(b *testing.B) {
 	for i := range ranges {
 		begin := uint(len(data))
 		data = append(data, podProtobuf(fmt.Sprint("p-", i), "a")...)
-		ranges[i] = Range{begin, uint(len(data))}
+		ranges[i] = Range{Begin: begin, End: uint(len(data))}
 	}
 	batch := newBatch(b)
 	for b.Loop() {

@@ -269,7 +269,7 @@ func TestManyObjectsAtOnce(t *testing.T) {
 	for i := range 100 {
 		begin := uint(len(data))
 		data = append(data, podProtobuf(fmt.Sprint("many-", i), "a")...)
-		ranges = append(ranges, Range{begin, uint(len(data))})
+		ranges = append(ranges, Range{Begin: begin, End: uint(len(data))})
 	}
 	taken, err := batch.PutManyProtobuf(data, ranges)
 	check(t, err)
