@@ -87,6 +87,9 @@ func comparePod(want, got *PodVerdicts) []Disagreement {
 			"pod %q with %d nodes, not %q with %d", got.Pod, len(got.Nodes), want.Pod,
 			len(want.Nodes))}}
 	}
+	if staysWhereItIs(want, got) {
+		return nil
+	}
 	var found []Disagreement
 	for i := range want.Nodes {
 		if kind := difference(&want.Nodes[i], &got.Nodes[i]); kind != "" {
@@ -99,6 +102,28 @@ func comparePod(want, got *PodVerdicts) []Disagreement {
 		found = compareScores(want, got)
 	}
 	return found
+}
+
+// staysWhereItIs reports whether ebb moves the pod nowhere although a filter is off that would refuse
+// nodes, so that the scheduler places it (docs/scheduler.md, "What keeps nodes"): the kubelet would
+// check what NodeAffinity and NodePorts do not, or a selector does not parse, which ebb refuses
+// whether the plugin that reads it is on or off. If that plugin is on, the scheduler refuses by it.
+func staysWhereItIs(want, got *PodVerdicts) bool {
+	for i, node := range got.Nodes {
+		for _, reason := range node.Reasons {
+			guarded := node.Plugin == "NotUnderstood" &&
+				(strings.HasSuffix(reason, "NodeAffinity is off, and the pod chooses nodes") ||
+					strings.HasSuffix(reason, "NodePorts is off, and the pod has host ports"))
+			unparsed := node.Plugin != want.Nodes[i].Plugin &&
+				(node.Plugin == "InterPodAffinity" && strings.HasPrefix(reason, "spec.affinity.") ||
+					node.Plugin == "PodTopologySpread" &&
+						strings.HasPrefix(reason, "spec.topologySpreadConstraints: "))
+			if guarded || unparsed {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // difference returns the kind of the difference, or "" if the verdicts agree.
