@@ -30,12 +30,7 @@ QuantityUnit UnitOf(std::string_view resource) {
 }
 
 // Labels that say where a node is and who it is, which a type must not change.
-constexpr std::string_view kPlaceLabels[] = {
-    "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone",
-    "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"};
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
-constexpr std::string_view kTypeLabels[] = {"node.kubernetes.io/instance-type",
-                                            "beta.kubernetes.io/instance-type"};
 // What clouds and device plugins say about an instance type's hardware.
 constexpr std::string_view kHardwareLabels[] = {"karpenter.k8s.aws/instance-",
                                                 "karpenter.azure.com/sku-",
@@ -54,9 +49,14 @@ bool IsIn(const List& list, std::string_view key) {
   return std::ranges::find(list, key) != std::end(list);
 }
 
+// Whether the label follows from which machine is bought where.
+bool IsOfOffer(std::string_view key) {
+  return key == kHostname || IsIn(kZoneLabels, key) || IsIn(kRegionLabels, key) ||
+         IsIn(kInstanceTypeLabels, key) || IsCapacityTypeLabel(key);
+}
+
 bool IsDecided(std::string_view key) {
-  return key == kHostname || IsIn(kPlaceLabels, key) || IsIn(kTypeLabels, key) ||
-         IsCapacityTypeLabel(key) || key.starts_with("node-role.kubernetes.io/") ||
+  return IsOfOffer(key) || key.starts_with("node-role.kubernetes.io/") ||
          std::ranges::find(kGroupLabels, key, &GroupLabel::key) != kGroupLabels.end();
 }
 
@@ -448,10 +448,7 @@ class Finder {
       const std::string_view key = catalog_.Text(label.key);
       const std::string_view value = catalog_.Text(label.value);
       const bool is_place = value == facts.zone || value == facts.region;
-      if (key == kHostname || IsIn(kPlaceLabels, key) || IsIn(kTypeLabels, key) ||
-          IsCapacityTypeLabel(key) || value == group.name) {
-        continue;
-      }
+      if (IsOfOffer(key) || value == group.name) continue;
       const bool is_of_node = value == type.sibling || value == hostname ||
                               key == "alpha.eksctl.io/instance-id" ||
                               (key.starts_with("topology.") && !is_place);

@@ -49,6 +49,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/plan/node_groups.h"
+#include "groups/node_facts.h"
 #include "groups/prices.h"
 #include "snapshot/cluster_snapshot.h"
 
@@ -103,9 +104,7 @@ struct MachineType {
   // Null: the new node is like its sibling in everything.  Points into the MachineFile.
   const FileMachine* of_file = nullptr;
 
-  [[nodiscard]] bool IsSpot() const {
-    return capacity_type == "spot" || capacity_type == "preemptible";
-  }
+  [[nodiscard]] bool IsSpot() const { return ebb::IsSpot(capacity_type); }
 };
 
 // "m7i.large in z1, spot".

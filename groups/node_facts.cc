@@ -11,16 +11,10 @@
 #include "base/text.h"
 #include "engine/plan/utilization.h"
 #include "snapshot/objects/pod_requests.h"
-#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {
 
-constexpr std::string_view kInstanceTypeLabels[] = {"node.kubernetes.io/instance-type",
-                                                    "beta.kubernetes.io/instance-type"};
-constexpr std::string_view kZoneLabels[] = {kZoneLabel, kBetaZoneLabel};
-constexpr std::string_view kRegionLabels[] = {"topology.kubernetes.io/region",
-                                              "failure-domain.beta.kubernetes.io/region"};
 constexpr std::string_view kGpuReplicasLabels[] = {
     "nvidia.com/gpu.replicas", "cloud.google.com/gke-max-shared-clients-per-gpu"};
 constexpr std::string_view kGpuStrategyLabels[] = {"nvidia.com/gpu.sharing-strategy",

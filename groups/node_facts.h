@@ -35,8 +35,15 @@
 #include <vector>
 
 #include "snapshot/cluster_snapshot.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
+
+// The labels for these facts; the first one that a node has counts.
+inline constexpr std::string_view kInstanceTypeLabels[] = {"node.kubernetes.io/instance-type",
+                                                           "beta.kubernetes.io/instance-type"};
+inline constexpr std::string_view kZoneLabels[] = {kZoneLabel, kBetaZoneLabel};
+inline constexpr std::string_view kRegionLabels[] = {kRegionLabel, kBetaRegionLabel};
 
 struct NodeAmounts {
   int64_t cpu_milli = 0;
@@ -86,6 +93,10 @@ std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog);
 
 // Whether the label says how a node was bought: spot, on-demand and so on.
 bool IsCapacityTypeLabel(std::string_view key);
+// Whether the cloud may take such a node back.  `capacity_type`: as in NodeFacts.
+inline bool IsSpot(std::string_view capacity_type) {
+  return capacity_type == "spot" || capacity_type == "preemptible";
+}
 
 }  // namespace ebb
 

@@ -289,10 +289,6 @@ std::optional<double> SizeOf(std::string_view size) {
   return size == (metal ? "xl" : "xlarge") ? number : std::nullopt;
 }
 
-bool IsSpot(const NodeFacts& facts) {
-  return facts.capacity_type == "spot" || facts.capacity_type == "preemptible";
-}
-
 // GPUs of GKE's n1 machines are attached to them, so the price of the type does not include them.
 bool LacksGpus(const NodeFacts& facts) {
   return facts.allocatable.gpus > 0 &&
@@ -325,8 +321,8 @@ std::optional<PriceOfNode> OwnPrice(const NodeFacts& facts, const PriceList& lis
     if (factor != list.regions.end()) found.hourly *= factor->second;
   }
   if (best != nullptr && !best->capacity_type.empty()) return found;
-  found.is_spot = IsSpot(facts) && rules.spot.has_value();
-  found.is_discounted = !IsSpot(facts) && rules.discount.has_value();
+  found.is_spot = IsSpot(facts.capacity_type) && rules.spot.has_value();
+  found.is_discounted = !IsSpot(facts.capacity_type) && rules.discount.has_value();
   if (found.is_spot) found.hourly *= *rules.spot;
   if (found.is_discounted) found.hourly *= 1 - *rules.discount;
   return found;

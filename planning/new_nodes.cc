@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "groups/node_facts.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/objects/any_object_sink.h"
 #include "snapshot/objects/well_known_names.h"
@@ -17,8 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
-constexpr std::string_view kInstanceTypeLabels[] = {"node.kubernetes.io/instance-type",
-                                                    "beta.kubernetes.io/instance-type"};
 // Taints of a node that starts, is in trouble or goes.
 constexpr std::string_view kPassingTaints[] = {"node.kubernetes.io/not-ready",
                                                "node.kubernetes.io/unreachable",
@@ -81,7 +80,7 @@ void SetLabels(const MachineType& type, const std::string& name, Json& labels) {
     if (key == kInstanceTypeLabels[0] || labels.contains(key)) labels[std::string(key)] = type.name;
   }
   for (const auto& [key, value] : type.of_file->labels) labels[key] = value;
-  const std::string older_arch("beta.kubernetes.io/arch");
+  const std::string older_arch(kBetaArchitectureLabel);
   const auto arch = labels.find(std::string(kArchitectureLabel));
   if (arch != labels.end() && labels.contains(older_arch)) labels[older_arch] = Json(*arch);
 }

@@ -31,6 +31,9 @@ constexpr double kWorthOfUnit = 1e6;
 // Karpenter's MinInstanceTypesForSpotToSpotConsolidation.
 constexpr size_t kSpotTypesMin = 15;
 
+// Whether Karpenter makes the nodes, whoever's rules hold for their removal.
+bool IsOfKarpenter(PoolManager manager) { return manager != PoolManager::kClusterAutoscaler; }
+
 // --- What a plan saves -----------------------------------------------------------------
 
 struct PodPath {
@@ -550,27 +553,20 @@ class Replacing {
     return std::nullopt;
   }
 
-  static bool IsSpotNode(const NodeFacts& facts) {
-    return facts.capacity_type == "spot" || facts.capacity_type == "preemptible";
-  }
-
   // Whether pods of this node may move to a new spot node.
   [[nodiscard]] bool MayMoveToSpot(std::string_view name) const {
     if (replace_.allow_spot) return true;
     const absl::StatusOr<NodeId> node = checked_.snapshot.catalog().FindNode(name);
     if (!node.ok()) return false;
-    if (IsSpotNode(facts_[Index(*node)])) return true;
+    if (IsSpot(facts_[Index(*node)].capacity_type)) return true;
     // A NodePool with spot nodes allows them for its pods.
     const NodeGroups& groups = answer_->without->groups;
-    const PoolManager manager = groups.ManagerOf(*node);
-    const bool is_karpenters =
-        manager == PoolManager::kKarpenter || manager == PoolManager::kKarpenterRules;
-    return is_karpenters && spot_prices_.contains(groups.Of(*node));
+    return IsOfKarpenter(groups.ManagerOf(*node)) && spot_prices_.contains(groups.Of(*node));
   }
 
   [[nodiscard]] std::optional<double> SpotPriceOf(std::string_view name) const {
     const absl::StatusOr<NodeId> node = checked_.snapshot.catalog().FindNode(name);
-    if (!node.ok() || !IsSpotNode(facts_[Index(*node)])) return std::nullopt;
+    if (!node.ok() || !IsSpot(facts_[Index(*node)].capacity_type)) return std::nullopt;
     return answer_->without->prices->hourly[Index(*node)];
   }
 
@@ -649,11 +645,8 @@ class Replacing {
           "cheaper. --scale-down-utilization-threshold=1 lets them go.",
           Percent(threshold)));
     }
-    const auto is_karpenters = [](const NodeGroup& group) {
-      return group.managed_by == PoolManager::kKarpenter ||
-             group.managed_by == PoolManager::kKarpenterRules;
-    };
-    if (std::ranges::any_of(answer_->without->groups.groups, is_karpenters)) {
+    if (std::ranges::any_of(answer_->without->groups.groups, IsOfKarpenter,
+                            &NodeGroup::managed_by)) {
       texts.emplace_back(
           "The requirements, limits and weights of NodePools are not read. A NodePool is assumed "
           "to allow the shapes of its nodes, and the machine types that the file lists for it.");

@@ -17,8 +17,8 @@
 //
 // Guarantees: the plan is verified; it is returned only if it costs less per hour than the plan
 // without purchases, and saves `min_saving` more.  Otherwise the answer is the plan without
-// purchases.  With max_new_nodes = 1 each usable type was tried.  No set of new nodes is proven to
-// be the best: the search for nodes that go is not exact.
+// purchases.  With max_new_nodes = 1 each usable type was tried, up to kTriesMax.  No set of new
+// nodes is proven to be the best: the search for nodes that go is not exact.
 //
 // Rules about spot nodes, as in Karpenter's consolidation.go (pkg/controllers/disruption):
 //   - pods of on-demand nodes move to a new spot node only with `allow_spot`, or if the NodePool of

@@ -30,7 +30,7 @@ class GangParts {
 
   void Remove(const RemovableNode& removal);
   [[nodiscard]] bool AreWhole() const { return in_parts_ == 0; }
-  // The first pod on the node that a gang in parts holds; nullopt: there is none.
+  // The first pod on the node whose gang moves in part and holds the pod; nullopt: there is none.
   [[nodiscard]] std::optional<PodId> PodInParts(NodeId node) const;
 
  private:

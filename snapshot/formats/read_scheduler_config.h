@@ -25,8 +25,8 @@ namespace ebb {
 
 absl::StatusOr<std::shared_ptr<SchedulerConfig>> ParseSchedulerConfig(std::string_view text);
 
-// The configuration that an object of the input is.  Null: it is none, or says nothing, as one of
-// which only the name is known.  Errors: as ParseSchedulerConfig.
+// The configuration in an object of the input.  Null: the object is of another kind, or only its
+// name is known.  Errors: as ParseSchedulerConfig.
 absl::StatusOr<std::shared_ptr<const SchedulerConfig>> SchedulerConfigIn(
     const ObjectSink::Unevaluated& object);
 

@@ -258,22 +258,22 @@ func (e *engine) explain(err error) error {
 	if !isStatus {
 		return err // Of the program itself, for example an object that cannot be encoded.
 	}
-	told := fmt.Errorf("%s: %s", where, reply.Message())
+	failure := fmt.Errorf("%s: %s", where, reply.Message())
 	switch reply.Code() {
 	case codes.Canceled:
 		return fmt.Errorf("%s: %w", where, context.Canceled)
 	case codes.DeadlineExceeded:
-		return &fallback.Error{Cause: fallback.Deadline, Err: fmt.Errorf("%w: %w", told, context.DeadlineExceeded)}
+		return &fallback.Error{Cause: fallback.Deadline, Err: fmt.Errorf("%w: %w", failure, context.DeadlineExceeded)}
 	case codes.Unavailable:
-		return &fallback.Error{Cause: fallback.DaemonUnavailable, Err: told}
+		return &fallback.Error{Cause: fallback.DaemonUnavailable, Err: failure}
 	case codes.Unimplemented:
-		return &fallback.Error{Cause: fallback.DaemonVersion, Err: told}
+		return &fallback.Error{Cause: fallback.DaemonVersion, Err: failure}
 	case codes.ResourceExhausted:
-		return &fallback.Error{Cause: fallback.DaemonLimit, Err: told}
+		return &fallback.Error{Cause: fallback.DaemonLimit, Err: failure}
 	case codes.NotFound:
-		return &fallback.Error{Cause: fallback.SessionLost, Err: told}
+		return &fallback.Error{Cause: fallback.SessionLost, Err: failure}
 	case codes.Aborted:
 		return &fallback.Error{Cause: fallback.SessionChanged, Err: fmt.Errorf("%s: another client changed or closed session %s", where, e.options.Session)}
 	}
-	return told
+	return failure
 }
