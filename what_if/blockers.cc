@@ -344,6 +344,25 @@ std::optional<Candidate> ShareCandidate(const PlanReport& report) {
   return candidate;
 }
 
+// For nodes whose pods find no room for what VerticalPodAutoscalers will make them ask for.
+std::optional<Candidate> VpaCandidate(const PlanReport& report) {
+  const Catalog& catalog = report.context.catalog();
+  Candidate candidate;
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.why.reason != UnremovableReason::kNoPlaceToMovePods || kept.why.pod == kNoPod) {
+      continue;
+    }
+    candidate.blocker.keeps += FollowsVpa(catalog, kept.why.pod) ? 1 : 0;
+  }
+  if (candidate.blocker.keeps == 0) return std::nullopt;
+  candidate.remedy = IgnoreVpas(catalog);
+  candidate.blocker.kind = "Flag";
+  candidate.blocker.name = candidate.remedy.what;
+  candidate.blocker.reason = ToString(UnremovableReason::kNoPlaceToMovePods);
+  candidate.blocker.change = "pods that move request what they request now";
+  return candidate;
+}
+
 // All candidates; candidates that keep the most nodes come first.
 absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
                                                   const BlockersOptions& options,
@@ -367,6 +386,7 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   if (std::optional<Candidate> share = ShareCandidate(report)) {
     candidates.push_back(*std::move(share));
   }
+  if (std::optional<Candidate> vpa = VpaCandidate(report)) candidates.push_back(*std::move(vpa));
   std::ranges::move(PendingCandidates(report), std::back_inserter(candidates));
   for (size_t k = 0; k < report.keepers.size(); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];

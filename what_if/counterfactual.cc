@@ -146,6 +146,10 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
       absl::StatusOr<std::vector<Ladder>> without = WithoutRules();
       if (!without.ok()) return without;
       std::ranges::move(*without, std::back_inserter(ladders));
+      const bool follows_vpa = std::ranges::any_of(explanation_.places, [&](const auto& place) {
+        return place.to == kNoNode && FollowsVpa(catalog(), place.pod);
+      });
+      if (follows_vpa) ladders.push_back({IgnoreVpas(catalog())});
       std::ranges::move(MoreRoom(), std::back_inserter(ladders));
       break;
     }

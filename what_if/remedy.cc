@@ -185,6 +185,27 @@ std::optional<Remedy> FlagFor(BlockingPodReason reason) {
   return std::nullopt;
 }
 
+bool FollowsVpa(const Catalog& catalog, PodId pod) {
+  const PodShape& shape = catalog.shape_of(pod);
+  return shape.vpa != kNoText || shape.not_understood.starts_with("VerticalPodAutoscaler ");
+}
+
+Remedy IgnoreVpas(const Catalog& catalog) {
+  Remedy remedy{.what = "--vpa=ignore", .objects = {}};
+  const RoomObjects& room = catalog.storage().room();
+  for (const RoomObjects::VpaTarget& target : room.vpa_targets()) {
+    const RoomObjects::Vpa* const vpa =
+        room.FindVpa(target.namespace_name, target.kind, target.name);
+    if (vpa == nullptr || !vpa->not_understood.empty()) continue;
+    remedy.objects.push_back(
+        {.of = {.kind = "VerticalPodAutoscaler",
+                .namespace_name = std::string(catalog.Text(target.namespace_name)),
+                .name = std::string(catalog.Text(target.vpa))},
+         .merge = R"({"spec":{"updatePolicy":{"updateMode":"Off"}}})"});
+  }
+  return remedy;
+}
+
 std::span<const PlaceRule> PlaceRules() { return kPlaceRules; }
 
 bool HasRule(std::string_view pod, const PlaceRule& rule) {

@@ -103,6 +103,12 @@ ObjectPatch NodeOffers(const std::string& node, const std::string& resource,
 // The flag after which pods that are kept for `reason` may move, if there is one.
 std::optional<Remedy> FlagFor(BlockingPodReason reason);
 
+// Whether a VerticalPodAutoscaler changes what the pod asks for when it moves, or leaves it open.
+bool FollowsVpa(const Catalog& catalog, PodId pod);
+// --vpa=ignore: pods ask for what they ask for now.  Does not change VerticalPodAutoscalers that
+// are not understood.
+Remedy IgnoreVpas(const Catalog& catalog);
+
 // A rule of a pod that restricts where it may run.
 struct PlaceRule {
   std::string_view name;   // "required pod anti-affinity"

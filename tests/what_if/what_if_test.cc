@@ -738,6 +738,41 @@ struct FourNodes : Planned {
   }
 };
 
+// The pod asks for little now, and after a move for more than b has free.
+void AskForMoreLater(TwoNodes& planned) {
+  planned.Add(Pod("web").On("a").Cpu(100));
+  objects::VerticalPodAutoscaler vpa;
+  vpa.meta.namespace_name = "default";
+  vpa.meta.name = "web";
+  vpa.target_kind = "ReplicaSet";
+  vpa.target_name = "rs";
+  vpa.update_mode = "Recreate";
+  vpa.has_recommendation = true;
+  vpa.recommendations.push_back({.container = "main", .target = {{"cpu", 3000}}});
+  const objects::StorageObject object = vpa;
+  planned.Put(&object);
+}
+
+TEST(CounterfactualTest, RequestsThatAVpaWillSetAreIgnored) {
+  TwoNodes planned;
+  AskForMoreLater(planned);
+  ASSERT_THAT(planned.Removed(), IsEmpty());
+  EXPECT_THAT(Helps(planned.RemediesOf("a")), Contains("--vpa=ignore"));
+  EXPECT_THAT(planned.Removed(), IsEmpty()) << "the objects are as before";
+}
+
+TEST(BlockersTest, RequestsThatAVpaWillSetKeepNodes) {
+  TwoNodes planned;
+  AskForMoreLater(planned);
+  const Blockers blockers = planned.AllBlockers();
+  const auto vpa = std::ranges::find(blockers.blockers, "--vpa=ignore", &Blocker::name);
+  ASSERT_NE(vpa, blockers.blockers.end());
+  EXPECT_EQ(vpa->kind, "Flag");
+  EXPECT_EQ(vpa->reason, "NoPlaceToMovePods");
+  EXPECT_EQ(vpa->keeps, 1u);
+  EXPECT_EQ(vpa->gained, 1);
+}
+
 TEST(BlockersTest, ABudgetThatRecoversComesAfterThoseThatNeverAllowAny) {
   FourNodes planned;
   for (const char* const name : {"a", "b"}) {
