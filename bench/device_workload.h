@@ -1,9 +1,9 @@
 // A cluster whose pods use devices, in the shape of the autoscaler's own benchmark of scale-down
 // with dynamic resource allocation: each node has eight devices, and pods use two fifths of them.
 //
-// Each pod has one claim for one device, made from a template, with a selector of the class and one
-// of the request.  Three pods run on each node, and four on each fifth node, so that all pods find
-// devices on two fifths of the nodes.
+// Each pod has one claim for one device, made from a template, with a selector of the class and
+// mostly one of the request (snapshot/samples/devices.h).  Three pods run on each node, and four on
+// each fifth node, so that all pods find devices on two fifths of the nodes.
 //
 // Threads: pure.
 
@@ -18,7 +18,7 @@
 namespace ebb::bench {
 
 // Errors: those of the sink.
-absl::Status GenerateDevices(uint32_t nodes, ObjectSink& sink);
+absl::Status GenerateDevices(uint32_t nodes, ObjectSink& to);
 
 }  // namespace ebb::bench
 

@@ -146,6 +146,13 @@ void GenCommand::AddTo(CLI::App& app) {
       ->check(values::WholeNumber(0, UINT64_MAX))
       ->type_name("S")
       ->capture_default_str();
+  app.add_option(
+         "--devices", options.devices,
+         "Share of the nodes that get eight GPUs as devices of dynamic resource allocation; "
+         "pods there claim some of them")
+      ->check(values::Number(0, 1))
+      ->type_name("FRACTION")
+      ->capture_default_str();
   app.add_option("-o,--output", output, "File: .json, .yaml or .pb (default: JSON on stdout)")
       ->check(values::File())
       ->type_name("FILE");

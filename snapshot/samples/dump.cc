@@ -4,6 +4,7 @@
 #include <string_view>
 #include <variant>
 
+#include "snapshot/samples/devices.h"
 #include "snapshot/samples/generate.h"
 #include "snapshot/samples/sample_objects.h"
 
@@ -75,7 +76,11 @@ class DumpSink final : public ObjectSink {
 
 absl::Status GenerateDump(const Kind& kind, const GenerateOptions& options, ObjectSink& sink) {
   DumpSink dump(sink);
-  if (absl::Status s = kind.generate(options, dump); !s.ok()) return s;
+  DeviceSink with_devices(
+      {.nodes = options.devices, .pods = 0.5, .used_max = kDevicesOfNode / 2, .seed = options.seed},
+      dump);
+  ObjectSink& to = options.devices > 0 ? static_cast<ObjectSink&>(with_devices) : dump;
+  if (absl::Status s = kind.generate(options, to); !s.ok()) return s;
   return dump.Finish();
 }
 

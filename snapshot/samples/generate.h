@@ -50,6 +50,9 @@ namespace ebb::samples {
 struct GenerateOptions {
   uint32_t nodes = 1000;  // At least 1.  company adds control-plane nodes.
   uint64_t seed = 1;      // For mixed, company, topology and diverse; the others use no chance.
+  // GenerateDump only: the share of the nodes that get devices, from 0 to 1.  About half of the
+  // pods there use one each, on a node at most half of its devices (devices.h).
+  double devices = 0;
 };
 
 absl::Status GenerateUniform(const GenerateOptions& options, ObjectSink& sink);
