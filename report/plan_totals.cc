@@ -11,11 +11,13 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "engine/plan/utilization.h"
 #include "groups/prices.h"
 #include "predicates/drainability.h"
+#include "snapshot/devices.h"
 
 namespace ebb {
 namespace {
@@ -100,6 +102,62 @@ void CountCluster(const PlanReport& report, PlanTotals& totals) {
   }
   SetShares(gpu_before, before);
   SetShares(gpu_after, after);
+}
+
+// The value of the attribute, which may be written with the driver's domain or without.
+std::optional<TextId> AttributeOf(const Catalog& catalog, const DeviceInfo& device,
+                                  std::string_view attribute) {
+  const Symbols& symbols = catalog.symbols();
+  const TextId driver = catalog.devices().slice(device.slice).driver;
+  const std::string full = fmt::format("{}/{}", symbols.Text(driver), attribute);
+  const auto found =
+      catalog.devices().AttributeOf(device, {.attribute = symbols.Find(full).value_or(kNoText),
+                                             .domain = driver,
+                                             .id = symbols.Find(attribute).value_or(kNoText),
+                                             .requests = {}});
+  if (!found) return std::nullopt;
+  return found->second;
+}
+
+void CountDevices(const PlanReport& report, std::vector<DeviceTotals>& totals) {
+  const ClusterSnapshot& snapshot = report.context.cluster->snapshot;
+  const Catalog& catalog = report.context.catalog();
+  const Devices& devices = catalog.devices();
+  if (!devices.HasSlices()) return;
+  absl::flat_hash_set<TextId> goes;  // Names of nodes.
+  for (const PlanReport::Removal& removal : report.remove) {
+    goes.insert(catalog.node(removal.node).name);
+  }
+  absl::flat_hash_set<DeviceId> seen;
+  std::map<std::pair<std::string, std::string>, DeviceTotals> kinds;
+  const auto count = [&](const DeviceInfo& device) {
+    if (!seen.insert(device.id).second) return;
+    const SliceInfo& slice = devices.slice(device.slice);
+    std::optional<TextId> product = AttributeOf(catalog, device, "productName");
+    if (!product) product = AttributeOf(catalog, device, "model");
+    DeviceTotals& of = kinds[{std::string(catalog.Text(slice.driver)),
+                              std::string(product ? catalog.Text(*product) : "")}];
+    ++of.devices;
+    of.in_use += snapshot.devices().Uses(device.id) > 0 ? 1 : 0;
+    const TextId node = slice.per_device_nodes ? device.reach.node : slice.reach.node;
+    of.freed += node != kNoText && goes.contains(node) ? 1 : 0;
+  };
+  snapshot.alive().ForEach([&](NodeId node) {
+    if (report.context.Buys(node)) return;
+    for (const NodePool& pool : devices.PoolsOf(node)) {
+      for (const uint32_t s : pool.slices) {
+        const SliceInfo& slice = devices.slice(s);
+        for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+          count(devices.device(d));
+        }
+      }
+    }
+  });
+  for (auto& [name, of] : kinds) {
+    of.driver = name.first;
+    of.product = name.second;
+    totals.push_back(std::move(of));
+  }
 }
 
 // Groups and zones.
@@ -295,6 +353,7 @@ bool IsWithoutRequests(const Catalog& catalog, PodId pod) {
 PlanTotals TotalsOf(const PlanReport& report) {
   PlanTotals totals;
   CountCluster(report, totals);
+  CountDevices(report, totals.devices);
   CountShares(report, totals);
   CountRestarts(report, totals);
   CountWithoutRequests(report, totals.without_requests);
@@ -304,6 +363,14 @@ PlanTotals TotalsOf(const PlanReport& report) {
 void PutTotals(const PlanTotals& totals, Json& summary) {
   summary["totals"] = {{"before", ClusterJson(totals.before)},
                        {"after", ClusterJson(totals.after)}};
+  for (const DeviceTotals& of : totals.devices) {
+    Json json = {{"driver", of.driver}};
+    if (!of.product.empty()) json["product"] = of.product;
+    json["devices"] = of.devices;
+    json["devicesInUse"] = of.in_use;
+    json["devicesFreed"] = of.freed;
+    summary["totals"]["devices"].push_back(std::move(json));
+  }
   PutNamed("podsWithoutRequests", totals.without_requests, summary);
   PutNamed("assumedMinimums", totals.assumed_minimums, summary);
   Json on_one = Json::object();
@@ -326,7 +393,16 @@ std::vector<std::string> TotalsText(const PlanTotals& totals, std::string_view c
             : "";
     return fmt::format("{}: {}{}", of, UseText(cluster), cost);
   };
-  return {line("Whole cluster", totals.before), line("After the plan", totals.after)};
+  std::vector<std::string> lines = {line("Whole cluster", totals.before),
+                                    line("After the plan", totals.after)};
+  for (const DeviceTotals& of : totals.devices) {
+    lines.push_back(
+        fmt::format("Devices: {} {}{}{}, {} in use; {} with the nodes", WithCommas(of.devices),
+                    Printable(of.driver), of.product.empty() ? "" : " ", Printable(of.product),
+                    WithCommas(of.in_use),
+                    of.freed == 1 ? "1 goes" : fmt::format("{} go", WithCommas(of.freed))));
+  }
+  return lines;
 }
 
 std::string NamesText(const Named& named, size_t shown) {

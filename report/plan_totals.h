@@ -45,9 +45,19 @@ struct ClusterTotals {
   std::optional<double> cost_per_hour;  // Absent: no prices were given.
 };
 
+// Devices of dynamic resource allocation, of one driver and product.
+struct DeviceTotals {
+  std::string driver;
+  std::string product;  // The attribute productName or model; empty: there is neither.
+  size_t devices = 0;   // That the nodes reach before the plan.
+  size_t in_use = 0;    // Of these, in use before the plan.
+  size_t freed = 0;     // Of these, on nodes that go: they go with the node.
+};
+
 struct PlanTotals {
   ClusterTotals before;
   ClusterTotals after;
+  std::vector<DeviceTotals> devices;  // By driver and product.
 
   // Pods on nodes that request neither cpu nor memory, without those of DaemonSets and mirror pods.
   Named without_requests;
@@ -71,7 +81,7 @@ bool IsWithoutRequests(const Catalog& catalog, PodId pod);
 // to the plan's summary; all but the first are absent if they would be empty.
 void PutTotals(const PlanTotals& totals, nlohmann::ordered_json& summary);
 
-// The whole cluster before and after the plan, a line each.
+// The whole cluster before and after the plan, a line each, and a line for each kind of device.
 std::vector<std::string> TotalsText(const PlanTotals& totals, std::string_view currency);
 // What to check, a line each, with printable names.
 std::vector<std::string> ChecksOf(const PlanTotals& totals);

@@ -15,6 +15,8 @@
 #include "planning/plan_answer.h"
 #include "planning/plan_query.h"
 #include "report/plan_report.h"
+#include "snapshot/objects/any_object_sink.h"
+#include "snapshot/samples/devices.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::plan_totals_test {
@@ -111,6 +113,45 @@ TEST(PlanTotalsTest, CountTheWholeClusterBeforeAndAfter) {
       TotalsText(totals, "EUR"),
       ElementsAre("Whole cluster: 2 nodes; requested: cpu 38.8%, memory 12.5%; 0.50 EUR an hour",
                   "After the plan: 1 node; requested: cpu 75.0%, memory 25.0%; 0.25 EUR an hour"));
+}
+
+// Gives the planned cluster what it gets.
+class PutSink : public AnyObjectSink {
+ public:
+  explicit PutSink(Planned& to) : to_(to) {}
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    to_.Put(object);
+    return absl::OkStatus();
+  }
+
+ private:
+  Planned& to_;
+};
+
+TEST(PlanTotalsTest, CountDevicesByDriverAndProduct) {
+  Planned planned;
+  EXPECT_THAT(planned.Totals().devices, IsEmpty());
+  PutSink put(planned);
+  samples::DeviceSink sink({.used_max = 3, .one_product = true}, put);
+  ASSERT_TRUE(sink.OnNode(Node("a").raw).ok());
+  ASSERT_TRUE(sink.OnNode(Node("b").raw).ok());
+  ASSERT_TRUE(sink.OnPod(Pod("web").Uid("w").On("a").Cpu(100).raw).ok());
+  ASSERT_TRUE(sink.OnPod(Pod("api").Uid("v").On("b").Cpu(100).raw).ok());
+  const PlanTotals totals = planned.Totals();
+  ASSERT_EQ(planned.removed(), 1u);
+  ASSERT_EQ(totals.devices.size(), 1u);
+  EXPECT_EQ(totals.devices[0].driver, "gpu.nvidia.com");
+  EXPECT_EQ(totals.devices[0].product, "NVIDIA A100-SXM4-40GB");
+  EXPECT_EQ(totals.devices[0].devices, 16u);
+  EXPECT_EQ(totals.devices[0].in_use, 2u);
+  EXPECT_EQ(totals.devices[0].freed, 8u);
+  EXPECT_THAT(TotalsText(totals, "").back(),
+              "Devices: 16 gpu.nvidia.com NVIDIA A100-SXM4-40GB, 2 in use; 8 go with the nodes");
+  nlohmann::ordered_json summary;
+  PutTotals(totals, summary);
+  EXPECT_EQ(summary["totals"]["devices"].dump(),
+            R"([{"driver":"gpu.nvidia.com","product":"NVIDIA A100-SXM4-40GB","devices":16,)"
+            R"("devicesInUse":2,"devicesFreed":8}])");
 }
 
 TEST(PlanTotalsTest, NameWhatRestarts) {
