@@ -37,6 +37,7 @@ SimulatedLatency Between(int64_t per_day) { return {1, std::max<int64_t>(1, 2 * 
 
 SimulatedCluster::SimulatedCluster(const SimulatedClusterOptions& options)
     : options_(options),
+      objects_(options.scheduler),
       scheduler_(options.seed),
       random_(options.seed + 1),
       load_random_(options.seed + 2),

@@ -103,6 +103,8 @@ struct SimulatedClusterOptions {
   int64_t max_pod_eviction_time_s = 120;
   int64_t max_graceful_termination_s = 600;
   DrainOptions drain;
+  // The configuration of the scheduler, whose profiles place the pods; null: the default one.
+  std::shared_ptr<const SchedulerConfig> scheduler = nullptr;
   // Tests only: count the healthy pods of every budget before each eviction.
   bool recount_budgets = false;
 };
@@ -235,7 +237,7 @@ class SimulatedCluster : public Actuator, public ClusterSource {
     std::set<size_t> daemon_sets = {};  // Workloads that have a pod on each new node.
     int64_t nodes = 0;                  // Nodes in the cluster.
     int64_t booting = 0;
-    // For each booting node, the room that waiting pods have not taken: CPU, memory, pods.
+    // For each booting node, the room that waiting pods have not taken: CPU, memory, pods, devices.
     std::vector<std::vector<int64_t>> room;
   };
 
@@ -260,7 +262,8 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   void AddPending(size_t pod);
   void Grow();
   bool TakeUpcomingRoom(Group& group, const std::vector<int64_t>& asked);
-  [[nodiscard]] bool GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod);
+  [[nodiscard]] bool GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod,
+                                int64_t devices);
   void Boot(size_t group);
   void NodeUp(size_t group);
   void ChangeLoad();

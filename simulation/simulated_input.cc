@@ -45,7 +45,7 @@ constexpr std::string_view kGapWords[] = {
     ("pods of controllers that ebb does not know: replaced when they are lost, their number stays "
      "the same"),
     "pods with persistent volumes: the volumes stay where they are",
-    "pods with resource claims: the claims stay allocated as they are",
+    "pods with a template of a resource claim of which there is no claim yet: they wait",
 };
 
 class GapCounts {
@@ -148,7 +148,9 @@ class PlayableObjects : public ObjectSink {
     const bool has_volume = std::ranges::any_of(
         pod.volumes, [](const objects::Volume& volume) { return !volume.claim_name.empty(); });
     if (has_volume) counts_.Add(GapKind::kVolumes, name);
-    if (!pod.resource_claims.empty()) counts_.Add(GapKind::kClaims, name);
+    const bool lacks_claim = std::ranges::any_of(
+        pod.resource_claims, [](const auto& claim) { return claim.claim_name.empty(); });
+    if (lacks_claim) counts_.Add(GapKind::kClaims, name);
   }
 
   const Names& known_;

@@ -45,6 +45,10 @@ void SimulatedObjects::Put(const objects::ObjectRef& object, Change::Type type) 
   EBB_CHECK(taken.ok());
 }
 
+void SimulatedObjects::Put(const objects::StorageObject& object, bool gone) {
+  Put(objects::ObjectRef(&object), gone ? Change::Type::kDelete : Change::Type::kPut);
+}
+
 absl::Status SimulatedObjects::OnNode(const objects::Node& node) {
   const Change change{.object = &node};
   if (absl::Status s = live_.Take({&change, 1}); !s.ok()) return s;
@@ -70,6 +74,9 @@ size_t SimulatedObjects::TemplateOf(const objects::Pod& pod) {
   own.node_name = own.nominated_node_name = own.phase = {};
   own.scheduling = objects::Scheduling::kNotRecorded;
   own.spec_digest = 0;  // The digest is defined for pods without a node.
+  for (objects::PodResourceClaim& claim : own.resource_claims) {
+    if (!claim.template_name.empty()) claim.claim_name = {};
+  }
   std::string packed = PackObject(&own);
   const auto [it, is_new] = templates_by_bytes_.try_emplace(packed, templates_.size());
   if (is_new) {
@@ -111,6 +118,9 @@ absl::Status SimulatedObjects::OnPod(const objects::Pod& pod) {
                : pod.node_name.empty() ? State::kPending
                                        : State::kRunning;
   made.deletion_s = pod.meta.deletion_time.value_or(0);
+  for (const objects::PodResourceClaim& claim : pod.resource_claims) {
+    made.claims.emplace_back(claim.claim_name);
+  }
   // Nodes may be read later; Settle() finds them.
   made.planned_node = pod.node_name;
   if (const objects::OwnerReference* const owner = ControllerOf(pod)) {
@@ -146,10 +156,80 @@ absl::Status SimulatedObjects::OnNamespace(const objects::Namespace& namespace_o
 
 absl::Status SimulatedObjects::OnStorageObject(const objects::StorageObject& object) {
   const Change change{.object = &object};
+  devices_.Read(object);
   return live_.Take({&change, 1});
 }
 
+SimulatedDevices::PodName SimulatedObjects::NameOf(const SimulatedPod& pod) {
+  return {.namespace_name = pod.namespace_name, .name = pod.name, .uid = pod.uid};
+}
+
+const std::vector<objects::PodResourceClaim>& SimulatedObjects::ClaimsOf(
+    const SimulatedPod& pod) const {
+  return As<objects::Pod>(templates_[pod.pod_template].object).resource_claims;
+}
+
+// Makes the claims of the pod that it lacks, as far as a claim of their templates was read.
+void SimulatedObjects::MakeClaims(size_t number, int64_t now_s) {
+  SimulatedPod& pod = pods_[number];
+  const auto& claims = ClaimsOf(pod);
+  const PodTemplate& of = templates_[pod.pod_template];
+  pod.claims.resize(claims.size());
+  for (size_t i = 0; i < claims.size(); ++i) {
+    if (claims[i].template_name.empty()) pod.claims[i] = claims[i].claim_name;
+    if (!pod.claims[i].empty() || i >= of.claims.size() || of.claims[i] == nullptr) continue;
+    pod.claims[i] = absl::StrCat(pod.name, "-", Absl(claims[i].name));
+    while (devices_.Find(pod.namespace_name, pod.claims[i]) != nullptr) pod.claims[i] += "-m";
+    devices_.MakeLike(*of.claims[i], NameOf(pod), pod.claims[i], now_s,
+                      [this](const auto& object, bool gone) { this->Put(object, gone); });
+  }
+}
+
+// The pod no longer uses its claims; its own ones go with it.
+void SimulatedObjects::LeaveClaims(size_t number, bool removes_own) {
+  const SimulatedPod& pod = pods_[number];
+  const auto& claims = ClaimsOf(pod);
+  const auto put = [this](const auto& object, bool gone) { this->Put(object, gone); };
+  for (size_t i = 0; i < pod.claims.size() && i < claims.size(); ++i) {
+    if (removes_own && !claims[i].template_name.empty()) {
+      devices_.Remove(pod.namespace_name, pod.claims[i], put);
+    } else {
+      devices_.Leave(pod.claims[i], NameOf(pod), put);
+    }
+  }
+}
+
+int64_t SimulatedObjects::DevicesRequested(size_t number) const {
+  const SimulatedPod& pod = pods_[number];
+  int64_t devices = 0;
+  for (const std::string& claim : pod.claims) {
+    devices += devices_.Requested(pod.namespace_name, claim);
+  }
+  return devices;
+}
+
+int64_t SimulatedObjects::DevicesOf(const SimulatedNode& pattern) const {
+  return devices_.DevicesOf(As<objects::Node>(*pattern.object).meta.name);
+}
+
 void SimulatedObjects::Settle() {
+  // A claim of each template that pods name.
+  for (const SimulatedPod& pod : pods_) {
+    PodTemplate& of = templates_[pod.pod_template];
+    const auto& claims = ClaimsOf(pod);
+    of.claims.resize(claims.size());
+    for (size_t i = 0; i < claims.size(); ++i) {
+      if (claims[i].template_name.empty() || of.claims[i] != nullptr) continue;
+      of.claims[i] = devices_.Find(pod.namespace_name, pod.claims[i]);
+    }
+  }
+  // Pods that wait, perhaps since their node has gone, hold no devices.
+  for (size_t p = 0; p < pods_.size(); ++p) {
+    if (pods_[p].state != SimulatedPod::State::kPending || ClaimsOf(pods_[p]).empty()) continue;
+    LeaveClaims(p, /*removes_own=*/false);
+    MakeClaims(p, pods_[p].created_s);
+    Show(p);
+  }
   Symbols& symbols = *live_.symbols();
   for (PodTemplate& each : templates_) {
     const objects::ObjectMeta& meta = As<objects::Pod>(each.object).meta;
@@ -201,6 +281,7 @@ std::vector<int64_t> SimulatedObjects::RoomOfEmpty(const SimulatedNode& pattern,
     }
     --room[2];
   }
+  room.push_back(DevicesOf(pattern));
   return room;
 }
 
@@ -227,6 +308,9 @@ objects::Pod SimulatedObjects::PodAsIs(size_t number) const {
   object.meta.name = pod.name;
   object.meta.uid = pod.uid;
   object.meta.creation_time = pod.created_s;
+  for (size_t i = 0; i < object.resource_claims.size() && i < pod.claims.size(); ++i) {
+    object.resource_claims[i].claim_name = pod.claims[i];
+  }
   if (pod.state == SimulatedPod::State::kTerminating) object.meta.deletion_time = pod.deletion_s;
   if (pod.node != kNone) object.node_name = nodes_[pod.node].name;
   object.phase = pod.node == kNone ? "Pending" : "Running";
@@ -310,6 +394,8 @@ size_t SimulatedObjects::AddNode(size_t pattern, const std::string& name, int64_
   nodes_.push_back(std::move(node));
   ++nodes_there_;
   ShowNode(number);
+  devices_.CopySlices(As<objects::Node>(*nodes_[number].object).meta.name, name,
+                      [this](const auto& object, bool gone) { this->Put(object, gone); });
   return number;
 }
 
@@ -323,14 +409,18 @@ size_t SimulatedObjects::AddPod(size_t pod_template, size_t workload,
   pod.name = std::move(name);
   pod.pod_template = pod_template;
   pod.workload = workload;
-  pod.node = node;
   pod.created_s = now_s;
   pod.evictions_refused_until_s = -1;
-  pod.state = node == kNone ? SimulatedPod::State::kPending : SimulatedPod::State::kStarting;
+  // A pod with claims waits until they are allocated.
+  const bool binds = node != kNone && !ClaimsOf(pod).empty();
+  pod.node = binds ? kNone : node;
+  pod.state = pod.node == kNone ? SimulatedPod::State::kPending : SimulatedPod::State::kStarting;
   pods_.push_back(std::move(pod));
-  if (node != kNone) nodes_[node].pods.insert(number);
+  if (pods_[number].node != kNone) nodes_[node].pods.insert(number);
   if (workload != kNone) workloads_[workload].pods.insert(number);
+  MakeClaims(number, now_s);
   Show(number);
+  if (binds) Bind(number, node);
   return number;
 }
 
@@ -352,12 +442,22 @@ size_t SimulatedObjects::AddBarePod(std::string name, size_t node, int64_t now_s
   return pod;
 }
 
-void SimulatedObjects::Bind(size_t number, size_t node) {
+bool SimulatedObjects::Bind(size_t number, size_t node) {
   SimulatedPod& pod = pods_[number];
+  if (!ClaimsOf(pod).empty()) {
+    const ClusterSnapshot& snapshot = Snapshot();
+    const absl::StatusOr<NodeId> id = snapshot.catalog().FindNode(nodes_[node].name);
+    EBB_CHECK(id.ok());
+    const bool has_devices =
+        devices_.Allocate(snapshot, IdOf(number), *id, NameOf(pod),
+                          [this](const auto& object, bool gone) { this->Put(object, gone); });
+    if (!has_devices) return false;
+  }
   pod.node = node;
   pod.state = SimulatedPod::State::kStarting;
   nodes_[node].pods.insert(number);
   Show(number);
+  return true;
 }
 
 void SimulatedObjects::StartRunning(size_t number) {
@@ -392,6 +492,7 @@ void SimulatedObjects::RemovePod(size_t number) {
   gone.meta.namespace_name = pod.namespace_name;
   gone.meta.name = pod.name;
   Put(&gone, Change::Type::kDelete);
+  LeaveClaims(number, /*removes_own=*/true);
 }
 
 void SimulatedObjects::RemoveNode(size_t number) {
@@ -403,6 +504,8 @@ void SimulatedObjects::RemoveNode(size_t number) {
   objects::Node gone;
   gone.meta.name = node.name;
   Put(&gone, Change::Type::kDelete);
+  devices_.RemoveSlices(node.name,
+                        [this](const auto& object, bool gone_too) { this->Put(object, gone_too); });
 }
 
 void SimulatedObjects::SetTaints(size_t number, std::optional<int64_t> soft_s,
@@ -472,6 +575,7 @@ size_t SimulatedObjects::AddWorkloadLike(size_t like, const WorkloadNames& names
   Symbols& symbols = *live_.symbols();
   templates_[pod_template].budgets = budgets_.Matching(symbols.Intern(names.namespace_name),
                                                        InternLabels(pod.meta.labels, symbols));
+  templates_[pod_template].claims = templates_[workloads_[like].pod_template].claims;
   workloads_[number].pod_template = pod_template;
   if (workloads_[like].object == nullptr) return number;
   objects::Controller controller = As<objects::Controller>(*workloads_[like].object);

@@ -32,6 +32,7 @@
 #include "absl/status/status.h"
 #include "predicates/drainability.h"
 #include "simulation/budget_keeper.h"
+#include "simulation/simulated_devices.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/live/live_snapshot.h"
 #include "snapshot/objects/object_sink.h"
@@ -44,6 +45,9 @@ struct PodTemplate {
   UnpackedObject object;        // Without the fields of a single pod: names, times, node.
   std::vector<size_t> budgets;  // The budgets that match such pods.
   int64_t grace_s = 30;
+  // For each of the pod's resourceClaims that is made from a ResourceClaimTemplate: a claim of it.
+  // Null: the pod names the claim itself, or no claim of the template was read.
+  std::vector<std::shared_ptr<const UnpackedObject>> claims = {};
 };
 
 struct SimulatedPod {
@@ -60,6 +64,8 @@ struct SimulatedPod {
   std::string planned_node = {};  // The node that a plan had for the pod that this one replaces.
   bool had_to_wait = false;       // No node took it at first.
   int64_t evictions_refused_until_s = 0;  // Because of a fault; -1: not drawn yet.
+  // The names of its claims, one for each of its resourceClaims; empty: it has no such claim.
+  std::vector<std::string> claims = {};
 };
 
 struct SimulatedNode {
@@ -104,6 +110,10 @@ struct Workload {
 
 class SimulatedObjects : public ObjectSink {
  public:
+  // `scheduler`: the configuration of the scheduler; null: the default one.
+  explicit SimulatedObjects(std::shared_ptr<const SchedulerConfig> scheduler = nullptr)
+      : live_({.match_os = true, .scheduler = std::move(scheduler)}) {}
+
   // --- Reading the cluster --------------------------------------------------------
   absl::Status OnNode(const objects::Node& node) override;
   absl::Status OnPod(const objects::Pod& pod) override;
@@ -138,10 +148,14 @@ class SimulatedObjects : public ObjectSink {
     const PodShape& shape = catalog.shape_of(id);
     return shape.mirror || shape.static_pod || IsDaemonSetPod(catalog, shape);
   }
-  // CPU, memory and pods that fit on a new node of this pattern, beside the pods of these
+  // CPU, memory, pods and devices that fit on a new node of this pattern, beside the pods of these
   // DaemonSets.
   [[nodiscard]] std::vector<int64_t> RoomOfEmpty(const SimulatedNode& pattern,
                                                  const std::set<size_t>& daemon_sets);
+  // How many devices its claims request that are not allocated.
+  [[nodiscard]] int64_t DevicesRequested(size_t pod) const;
+  // How many devices a new node of this pattern has.
+  [[nodiscard]] int64_t DevicesOf(const SimulatedNode& pattern) const;
   // REQUIRES: the node is in the cluster.
   [[nodiscard]] size_t NumberOf(NodeId node);
   // REQUIRES: the pod is in the cluster.
@@ -160,15 +174,17 @@ class SimulatedObjects : public ObjectSink {
   absl::Status CheckSound();
 
   // --- Changing --------------------------------------------------------------------
-  // Adds a node like `pattern`.
+  // Adds a node like `pattern`, with devices like those that the pattern had at the start.
   size_t AddNode(size_t pattern, const std::string& name, int64_t now_s);
-  // Adds a pod made from a template.  `workload` kNone: a bare pod.  `node` kNone: the pod is
-  // pending; else it starts there.
+  // Adds a pod made from a template, and its claims.  `workload` kNone: a bare pod.  `node` kNone:
+  // the pod is pending; else it starts there, unless the node lacks devices for its claims.
   size_t AddPod(size_t pod_template, size_t workload, std::string_view namespace_name,
                 std::string name, size_t node, int64_t now_s);
   // Adds a pod without a controller, with small requests, that runs on the node.
   size_t AddBarePod(std::string name, size_t node, int64_t now_s);
-  void Bind(size_t pod, size_t node);
+  // Also allocates the pod's claims.  Returns false, and changes nothing, if the node lacks devices
+  // for them.
+  bool Bind(size_t pod, size_t node);
   void StartRunning(size_t pod);
   void Terminate(size_t pod, int64_t now_s);
   void RemovePod(size_t pod);
@@ -216,8 +232,17 @@ class SimulatedObjects : public ObjectSink {
   void ShowController(size_t workload);
   void Put(const objects::ObjectRef& object, Change::Type type = Change::Type::kPut);
 
+  void Put(const objects::StorageObject& object, bool gone);
+  // The claims of the pod's resourceClaims, in their order.
+  [[nodiscard]] const std::vector<objects::PodResourceClaim>& ClaimsOf(
+      const SimulatedPod& pod) const;
+  void MakeClaims(size_t pod, int64_t now_s);
+  void LeaveClaims(size_t pod, bool removes_own);
+  [[nodiscard]] static SimulatedDevices::PodName NameOf(const SimulatedPod& pod);
+
   // Kubelets reject pods made for another operating system.
-  LiveSnapshot live_{{.match_os = true}};
+  LiveSnapshot live_;
+  SimulatedDevices devices_;
   BudgetKeeper budgets_;
   std::vector<SimulatedNode> nodes_;
   size_t nodes_there_ = 0;

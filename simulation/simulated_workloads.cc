@@ -62,8 +62,9 @@ void SimulatedCluster::Schedule(size_t number, int64_t tries) {
     }
   }
   const NodeId chosen = scheduler_.Choose(snapshot, objects_.IdOf(number), peers);
+  const std::string node = chosen == kNoNode ? "" : std::string(catalog.NodeName(chosen));
   SimulatedPod& pod = objects_.pod(number);
-  if (chosen == kNoNode) {
+  if (chosen == kNoNode || !objects_.Bind(number, objects_.FindNode(node))) {
     if (tries == 0) ++counts_.pods_waited;
     pod.had_to_wait = true;
     waiting_.try_emplace(number);
@@ -80,9 +81,8 @@ void SimulatedCluster::Schedule(size_t number, int64_t tries) {
   }
   if (!pod.planned_node.empty()) {
     ++counts_.planned;
-    counts_.landed_as_planned += catalog.NodeName(chosen) == pod.planned_node ? 1 : 0;
+    counts_.landed_as_planned += node == pod.planned_node ? 1 : 0;
   }
-  objects_.Bind(number, objects_.NumberOf(chosen));
   At(now_s_ + Draw(options_.start), Kind::kStart, number);
 }
 
@@ -123,7 +123,8 @@ void SimulatedCluster::Replace(size_t number) {
 // --- Groups ----------------------------------------------------------------------------
 
 // Whether a node like those of the group would take the pod, judging by one of its nodes.
-bool SimulatedCluster::GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod) {
+bool SimulatedCluster::GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod,
+                                  int64_t devices) {
   const Catalog& catalog = snapshot.catalog();
   const PodShape& shape = catalog.shape_of(pod);
   if (!PreFilter(snapshot, shape).fits) return false;
@@ -131,6 +132,7 @@ bool SimulatedCluster::GroupTakes(size_t group, const ClusterSnapshot& snapshot,
     if (!node.there || node.hard_taint_s || node.group != group) continue;
     const NodeId id = *catalog.FindNode(node.name);
     if (catalog.node(id).unschedulable) continue;
+    if (devices > objects_.DevicesOf(node)) return false;
     for (const ResourceQuantity& asked : shape.fit_requests) {
       if (asked.amount > snapshot.Allocatable(asked.resource, id)) return false;
     }
@@ -166,14 +168,15 @@ void SimulatedCluster::Grow() {
     const PodId id = objects_.IdOf(pod);
     const PodShape& shape = snapshot.catalog().shape_of(id);
     const std::vector<int64_t> asked = {Asked(shape.charge_requests, kCpu),
-                                        Asked(shape.charge_requests, kMemory), 1};
+                                        Asked(shape.charge_requests, kMemory), 1,
+                                        objects_.DevicesRequested(pod)};
     std::vector<size_t> takers;
     bool has_room = false;
     for (size_t g = 0; g < groups_.size() && !has_room; ++g) {
       Group& group = groups_[g];
       if (group.pattern == kNone || !group.grows) continue;
       if (group.nodes + group.booting >= group.group.max_size) continue;
-      if (!GroupTakes(g, snapshot, id)) continue;
+      if (!GroupTakes(g, snapshot, id, asked[3])) continue;
       has_room = TakeUpcomingRoom(group, asked);
       takers.push_back(g);
     }

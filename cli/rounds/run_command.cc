@@ -120,6 +120,7 @@ SimulationOptions OptionsOf(const RunFlags& flags, int64_t start_s) {
   options.cluster.seed = flags.seed;
   options.cluster.start_s = start_s;
   options.cluster.daily_load = flags.load == "daily";
+  options.cluster.scheduler = flags.plan.options.load.scheduler;
   options.cluster.load_is_of_start = !flags.inputs.empty();
   options.cluster.churn = flags.churn;
   if (flags.faults) options.cluster.faults = SomeFaults();
@@ -203,12 +204,8 @@ void SizePools(RunPools& pools, PoolStories& stories, SimulationOptions& options
 std::string ModelText(const RunFlags& flags, int64_t start_s) {
   if (flags.inputs.empty()) return "";
   return fmt::format(
-      "{}The time begins at {}, the newest time of the dump. {} The dump does not say how the "
+      "The time begins at {}, the newest time of the dump. {} The dump does not say how the "
       "cluster really changes: autoscalers of pods and CronJobs are not in it.",
-      flags.plan.options.load.scheduler == nullptr
-          ? ""
-          : "The simulation places pods by the scheduler's default configuration, not by "
-            "--scheduler-config-file. ",
       FormatRfc3339(start_s),
       flags.load == "daily"
           ? "Deployments follow a load that is highest at 14:00 UTC and lowest, 40% less, at 2:00 "
@@ -244,6 +241,11 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   if (!pools.ok()) return Fail(pools.status(), err);
   Progress progress;
   SimulationOptions options = OptionsOf(flags, (*start)->start_s);
+  if ((*start)->version) {
+    // The configuration of the dump, if it has one.  It lives as long as `start`.
+    options.cluster.scheduler = std::shared_ptr<const SchedulerConfig>(
+        std::shared_ptr<void>(), (*start)->version->cluster.snapshot.catalog().scheduler());
+  }
   SimulationOptions without = options;
   without.scale_down_enabled = false;
   std::optional<RoundAdvisor> advisor;

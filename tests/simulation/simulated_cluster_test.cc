@@ -9,6 +9,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "simulation/simulation.h"
+#include "snapshot/devices.h"
+#include "snapshot/formats/read_scheduler_config.h"
+#include "snapshot/samples/devices.h"
 #include "snapshot/samples/generate.h"
 #include "tests/engine/planning.h"
 
@@ -38,7 +41,9 @@ class SimulatedClusterTest : public testing::Test {
 
   void Make() {
     auto made = SimulatedCluster::Make(
-        [&](ObjectSink& sink) {
+        [&](ObjectSink& to) {
+          samples::DeviceSink with_devices({.one_product = true}, to);
+          ObjectSink& sink = has_devices_ ? static_cast<ObjectSink&>(with_devices) : to;
           absl::Status status;
           test::Controller set(objects::ControllerKind::kReplicaSet, "rs");
           status.Update(sink.OnController(set.Replicas(2).raw));
@@ -94,6 +99,7 @@ class SimulatedClusterTest : public testing::Test {
 
   SimulatedClusterOptions options_;
   int64_t nodes_max_ = 100;
+  bool has_devices_ = false;  // Nodes have eight devices, and each pod uses one.
   std::vector<Node> nodes_;
   std::vector<Pod> pods_;
   std::vector<Budget> budgets_;
@@ -113,6 +119,66 @@ TEST_F(SimulatedClusterTest, ADrainedNodeGoesAndItsPodRunsElsewhere) {
   EXPECT_THAT(status.running, IsEmpty());
   ASSERT_EQ(status.results.size(), 1);
   EXPECT_TRUE(status.results[0].ok);
+}
+
+// Symptom: pods with claims from a template waited for ever once they were made again.
+TEST_F(SimulatedClusterTest, APodThatIsMadeAgainGetsDevicesWhereItLands) {
+  has_devices_ = true;
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  LetPass(300);
+  EXPECT_EQ(cluster_->nodes(), 1);
+  const ClusterSnapshot& snapshot = cluster_->Snapshot();
+  const Catalog& catalog = snapshot.catalog();
+  ASSERT_EQ(snapshot.placed_pods(), 1);
+  const PodId pod = snapshot.PodsOn(test::NodeNamed(snapshot, "a")).front();
+  EXPECT_THAT(catalog.shape_of(pod).not_understood, IsEmpty());
+  ASSERT_EQ(catalog.shape_of(pod).device_claims.size(), 1u);
+  const DeviceClaimState& claim = snapshot.devices().claim(catalog.shape_of(pod).device_claims[0]);
+  ASSERT_EQ(claim.devices.size(), 1u);
+  EXPECT_EQ(snapshot.devices().Uses(claim.devices[0].id), 1u);
+  // The claim of the evicted pod, and the slice of the node, are gone.
+  EXPECT_EQ(catalog.devices().claims(), 1u);
+  EXPECT_EQ(catalog.devices().PoolsOf(test::NodeNamed(snapshot, "a")).size(), 1u);
+}
+
+TEST_F(SimulatedClusterTest, PodsWaitForDevicesUntilANewNodeHasThem) {
+  has_devices_ = true;
+  Add(Node("a").Cpu(8000));
+  for (int p = 0; p < 8; ++p) Add(Pod("p" + std::to_string(p)).On("a").Cpu(100));
+  Make();
+  ASSERT_TRUE(cluster_->Want("default", "rs", 9).ok());
+  LetPass(60);
+  EXPECT_EQ(cluster_->PendingPods(), 1);
+  LetPass(600);
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+  EXPECT_EQ(cluster_->counts().nodes_added, 1);
+}
+
+TEST_F(SimulatedClusterTest, TheProfileOfTheSchedulerPlacesPods) {
+  absl::StatusOr<std::shared_ptr<SchedulerConfig>> config = ParseSchedulerConfig(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms:
+          - matchExpressions: [{key: pool, operator: In, values: [web]}]
+)");
+  ASSERT_TRUE(config.ok()) << config.status();
+  options_.groups_grow = false;
+  options_.scheduler = *config;
+  for (const bool has_label : {false, true}) {
+    nodes_ = {has_label ? Node("a").Label("pool", "web") : Node("a")};
+    pods_ = {Pod("p").Cpu(500)};
+    Make();
+    LetPass(120);
+    EXPECT_EQ(cluster_->PendingPods(), has_label ? 0 : 1);
+  }
 }
 
 TEST_F(SimulatedClusterTest, EvictionsAreRecentForTwoMinutes) {

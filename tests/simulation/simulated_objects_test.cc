@@ -124,7 +124,7 @@ TEST_F(SimulatedObjectsTest, AnEmptyNodeHasRoomBesideThePodsOfDaemonSets) {
   Add(Pod("p").On("a").Cpu(500).Memory(test::kGiB));
   Settle();
   EXPECT_THAT(objects_.RoomOfEmpty(objects_.nodes()[0], DaemonSets()),
-              ElementsAre(3850, 7 * test::kGiB, 108));
+              ElementsAre(3850, 7 * test::kGiB, 108, 0));
 }
 
 TEST_F(SimulatedObjectsTest, DrainsSkipDaemonSetMirrorAndStaticPods) {
@@ -417,7 +417,7 @@ TEST_F(SimulatedObjectsTest, RoomHasOnlyCoresMemoryAndPods) {
   Add(Pod("ds-a").On("a").DaemonSet().Cpu(100).Memory(test::kGiB).Request("z.com/x", 2));
   Settle();
   EXPECT_THAT(objects_.RoomOfEmpty(objects_.nodes()[0], DaemonSets()),
-              ElementsAre(3900, 7 * test::kGiB, 109));
+              ElementsAre(3900, 7 * test::kGiB, 109, 0));
 }
 
 TEST_F(SimulatedObjectsTest, APodThatGoesBeforeItRunsDoesNotCountAsHealthy) {
