@@ -1,12 +1,12 @@
 #!/bin/sh
-# merge_archives.sh OUT MAIN LD OBJCOPY AR -- LINKER_ARG...
+# merge_archives.sh OUT MAIN LD OBJCOPY NM AR -- LINKER_ARG...
 #
 # Merges the archive MAIN, and the parts of other archives that it needs, into one archive OUT.  OUT has
 # a single object whose only global names are ebb_*, so that a program may link another version of the
 # same libraries.
 set -eu
-out=$1 main=$2 ld=$3 objcopy=$4 ar=$5
-shift 5
+out=$1 main=$2 ld=$3 objcopy=$4 nm=$5 ar=$6
+shift 6
 [ "$1" = -- ] && shift
 object=$out.o
 names=$out.names
@@ -19,7 +19,7 @@ trap 'rm -f "$object" "$names"' EXIT
 # g++ gives static variables of inline functions and templates GNU's unique binding, which makes them one
 # for a whole process.  objcopy cannot make such names local, but it can make them weak, and weak names local.
 # The list has exactly the unique names.
-nm "$object" | awk '$2 == "u" { print $3 }' >"$names"
+"$nm" "$object" | awk '$2 == "u" { print $3 }' >"$names"
 "$objcopy" --weaken-symbols="$names" "$object"
 "$objcopy" --localize-symbols="$names" "$object"
 rm -f "$out"

@@ -141,12 +141,14 @@ endfunction()
 
 # ebb_link_all_statically(<program>): links a program that needs no file beside itself, not even a loader.
 # ./dev release first builds the archives that the distribution lacks, in EBB_STATIC_FOLDER.
-set(folder "${PROJECT_SOURCE_DIR}/build/static")
+set(machine "")
 if(CMAKE_CROSSCOMPILING)
-  string(APPEND folder "-arm64")
+  set(machine "-arm64")
 endif()
-set(EBB_STATIC_FOLDER "${folder}" CACHE PATH
+set(EBB_STATIC_FOLDER "${PROJECT_SOURCE_DIR}/build/static${machine}" CACHE PATH
     "Archives of libraries of which the distribution has none (./dev release)")
+set(EBB_SHAREABLE_FOLDER "${PROJECT_SOURCE_DIR}/build/shareable${machine}" CACHE PATH
+    "Archives whose objects may become part of a shared object (./dev archive)")
 function(ebb_link_all_statically program)
   set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL ON)
   get_filename_component(folder "${EBB_LIBRARY_grpc}" DIRECTORY)

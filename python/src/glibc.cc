@@ -15,8 +15,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if !defined(__x86_64__)
-#error "the names and versions below are those of x86-64"
+// The version of the names that the first glibc for the processor had, and how to jump to another
+// function.
+#if defined(__x86_64__)
+#define EBB_FIRST_GLIBC "GLIBC_2.2.5"
+#define EBB_JUMP(name) "jmp " name "@PLT"
+#elif defined(__aarch64__)
+#define EBB_FIRST_GLIBC "GLIBC_2.17"
+#define EBB_JUMP(name) "b " name
+#else
+#error "the names and versions below are those of x86-64 and arm64"
 #endif
 
 #include <cstddef>
@@ -64,12 +72,12 @@ EBB_LOCAL int __wrap_lstat64(const char* path, struct stat* to) { return __wrap_
 EBB_LOCAL int __wrap_fstat64(int file, struct stat* to) { return __wrap_fstat(file, to); }
 
 // Functions that newer libraries offer under newer versions too, mostly since libpthread and libdl
-// became parts of libc.  The first version of all names on x86-64 is GLIBC_2.2.5.
+// became parts of libc.
 #define EBB_FIRST_VERSION(name)                                                       \
-  asm(".symver ebb_first_" #name ", " #name                                           \
-      "@GLIBC_2.2.5\n"                                                                \
+  asm(".symver ebb_first_" #name ", " #name "@" EBB_FIRST_GLIBC                       \
+      "\n"                                                                            \
       ".text\n.globl __wrap_" #name "\n.hidden __wrap_" #name "\n.type __wrap_" #name \
-      ", @function\n__wrap_" #name ": jmp ebb_first_" #name "@PLT\n")
+      ", @function\n__wrap_" #name ": " EBB_JUMP("ebb_first_" #name) "\n")
 // CMakeLists.txt reads the names from these lines.
 EBB_FIRST_VERSION(__pthread_key_create);
 EBB_FIRST_VERSION(dlclose);
@@ -89,6 +97,8 @@ EBB_FIRST_VERSION(pthread_mutexattr_destroy);
 EBB_FIRST_VERSION(pthread_mutexattr_init);
 EBB_FIRST_VERSION(pthread_mutexattr_settype);
 EBB_FIRST_VERSION(pthread_once);
+EBB_FIRST_VERSION(pthread_rwlock_destroy);
+EBB_FIRST_VERSION(pthread_rwlock_init);
 EBB_FIRST_VERSION(pthread_rwlock_rdlock);
 EBB_FIRST_VERSION(pthread_rwlock_unlock);
 EBB_FIRST_VERSION(pthread_rwlock_wrlock);

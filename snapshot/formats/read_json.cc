@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -51,13 +52,15 @@ uint32_t ShellPartOf(std::string_view key) {
 // the ObjectReader.
 class DocumentReader {
  public:
-  DocumentReader(std::string_view name, std::string_view json, ObjectSink& sink, ImportStats& stats,
-                 const Parallelism& parallelism, Strangers strangers)
+  // `padded`: as in ReadJson().
+  DocumentReader(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
+                 ImportStats& stats, const Parallelism& parallelism, Strangers strangers)
       : name_(name),
         parallelism_(parallelism),
         begin_(json.data()),
         p_(json.data()),
         end_(json.data() + json.size()),
+        readable_(end_ + (padded ? kJsonPadding : 0)),
         sink_(sink),
         stats_(stats),
         strangers_(strangers) {}
@@ -81,6 +84,9 @@ class DocumentReader {
     uint64_t index = 0;
   };
 
+  // Copies of texts, which stay where they are while others are added.
+  using Copies = std::list<std::string>;
+
   // Reads a list inside the text of `outer`.
   DocumentReader(const DocumentReader& outer, const Span& span)
       : name_(outer.name_),
@@ -88,6 +94,7 @@ class DocumentReader {
         begin_(outer.begin_),
         p_(span.begin),
         end_(span.end),
+        readable_(outer.readable_),
         sink_(outer.sink_),
         stats_(outer.stats_),
         strangers_(outer.strangers_),
@@ -345,6 +352,7 @@ class DocumentReader {
     size_t bytes = 0;
     ObjectReader reader;
     ObjectBatch batch;
+    Copies copies;
   };
 
   // List() with the help of other threads.
@@ -352,10 +360,11 @@ class DocumentReader {
                          std::string_view kind) {
     WorkAhead<std::unique_ptr<Chunk>> ahead(parallelism_, [&](std::unique_ptr<Chunk>& chunk) {
       chunk->batch.Clear();
+      chunk->copies.clear();
       for (const Span& span : chunk->spans) {
         ObjectPlace place = Place(label, span.index, api_version, kind);
         place.offset = Offset(span.begin);
-        chunk->reader.Read(TextOf(span), place, chunk->batch);
+        chunk->reader.Read(PaddedTextOf(span, chunk->copies), place, chunk->batch);
       }
     });
     std::vector<std::unique_ptr<Chunk>> idle;
@@ -572,7 +581,8 @@ class DocumentReader {
     place.offset = Offset(span.begin);
     if (absl::Status size = CheckSize(span); !size.ok()) return size;
     batch_.Clear();
-    reader_.Read(TextOf(span), place, batch_);
+    copies_.clear();
+    reader_.Read(PaddedTextOf(span, copies_), place, batch_);
     return batch_.HandOver(name_, sink_, stats_, [&](auto what, size_t) {
       if (what == ObjectBatch::Left::kList) return Nested(span);
       has_kind = false;
@@ -582,6 +592,17 @@ class DocumentReader {
 
   static std::string_view TextOf(const Span& span) {
     return {span.begin, static_cast<size_t>(span.end - span.begin)};
+  }
+
+  // The text with kJsonPadding readable bytes behind it: a copy, if it is among the last bytes of
+  // an input without padding.
+  std::string_view PaddedTextOf(const Span& span, Copies& copies) const {
+    const std::string_view text = TextOf(span);
+    if (static_cast<size_t>(readable_ - span.end) >= kJsonPadding) return text;
+    std::string& copy = copies.emplace_back();
+    copy.reserve(text.size() + kJsonPadding);
+    copy.append(text).append(kJsonPadding, ' ');
+    return std::string_view(copy).substr(0, text.size());
   }
 
   // --- errors
@@ -632,6 +653,7 @@ class DocumentReader {
   const char* const begin_;
   const char* p_;
   const char* const end_;
+  const char* const readable_;  // The end of the bytes that may be read, padding included.
   ObjectSink& sink_;
   ImportStats& stats_;
   const Strangers strangers_;
@@ -639,6 +661,7 @@ class DocumentReader {
   uint64_t items_ = 0;  // In lists of this document, without those of nested lists.
   ObjectReader reader_;
   ObjectBatch batch_;
+  Copies copies_;
   std::vector<Span> deferred_;  // Items without a kind, until the list's kind is known.
 };
 
@@ -647,13 +670,7 @@ class DocumentReader {
 absl::Status ReadJson(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
                       ImportStats& stats, const Parallelism& parallelism, Strangers strangers) {
   stats.bytes += json.size();
-  if (padded) return DocumentReader(name, json, sink, stats, parallelism, strangers).Read();
-  std::string copy;
-  copy.reserve(json.size() + kJsonPadding);
-  copy.assign(json);
-  copy.append(kJsonPadding, ' ');
-  const std::string_view text = std::string_view(copy).substr(0, json.size());
-  return DocumentReader(name, text, sink, stats, parallelism, strangers).Read();
+  return DocumentReader(name, json, padded, sink, stats, parallelism, strangers).Read();
 }
 
 }  // namespace ebb

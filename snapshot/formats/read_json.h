@@ -44,7 +44,7 @@
 namespace ebb {
 
 // Reads the objects of `json`.  `padded`: whether kJsonPadding readable bytes follow it; if not,
-// the last object is copied.
+// objects that end within its last kJsonPadding bytes are copied.
 absl::Status ReadJson(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
                       ImportStats& stats, const Parallelism& parallelism = Parallelism::One(),
                       Strangers strangers = Strangers::kRefused);

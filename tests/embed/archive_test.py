@@ -17,6 +17,9 @@ import unittest
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 ARCHIVE = BUILD / "libebb.a"
+EBB = os.environ.get("EBB", BUILD / "ebb")
+CC, CXX = os.environ.get("CC", "gcc"), os.environ.get("CXX", "g++")
+EMULATOR = shutil.which(os.environ["EMULATOR"]) if "EMULATOR" in os.environ else None
 
 # A host that brings its own copies of what libebb.a is made of: the unique names of make_shared, locales,
 # regular expressions and containers.
@@ -76,9 +79,9 @@ class ArchiveTest(unittest.TestCase):
         (cls.top / "include" / "ebb").mkdir(parents=True)
         shutil.copy(SOURCE / "embed" / "ebb.h", cls.top / "include" / "ebb")
         cls.dump = cls.top / "cluster.json"
-        run(BUILD / "ebb", "gen", "uniform", "--nodes", "60", "-o", cls.dump)
+        run(EBB, "gen", "uniform", "--nodes", "60", "-o", cls.dump)
         cls.nodes = sorted(line.removeprefix("node/")
-                           for line in run(BUILD / "ebb", "plan", cls.dump, "-o", "name").splitlines())
+                           for line in run(EBB, "plan", cls.dump, "-o", "name").splitlines())
 
     @classmethod
     def tearDownClass(cls):
@@ -89,27 +92,27 @@ class ArchiveTest(unittest.TestCase):
         run(compiler, source, f"-I{self.top}/include", *flags, ARCHIVE, "-lstdc++", "-lm", "-o", program)
         return program
 
-    def planned(self, *command, **options):
+    def planned(self, program):
         with open(self.dump, "rb") as file:
-            return sorted(run(*command, stdin=file, **options).splitlines())
+            return sorted(run(*([EMULATOR] if EMULATOR else []), program, stdin=file).splitlines())
 
     def test_it_defines_the_interface_and_nothing_else(self):
         header = re.sub(r"/\*.*?\*/", "", (SOURCE / "embed" / "ebb.h").read_text(), flags=re.S)
         declared = sorted(set(re.findall(r"\b(ebb_\w+)\(", header)))
-        listed = run("nm", "-g", "--defined-only", ARCHIVE).splitlines()
+        listed = run(os.environ.get("NM", "nm"), "-g", "--defined-only", ARCHIVE).splitlines()
         self.assertEqual(sorted(" ".join(line.split()[1:]) for line in listed if len(line.split()) == 3),
                          [f"T {name}" for name in declared])
 
     def test_a_host_in_c(self):
         self.assertGreater(len(self.nodes), 10)
-        for flags in ((), ("-static",)):
-            self.assertEqual(self.planned(self.linked("gcc", SOURCE / "examples/embedded/plan.c", *flags)), self.nodes)
+        for flags in (("-static",),) if EMULATOR else ((), ("-static",)):
+            self.assertEqual(self.planned(self.linked(CC, SOURCE / "examples/embedded/plan.c", *flags)), self.nodes)
 
     def test_a_host_in_cpp_with_the_same_templates(self):
         source = self.top / "host.cc"
         source.write_text(HOST)
-        for flags in ((), ("-static",), ("-static-pie",)):
-            program = self.linked("g++", source, "-std=c++20", *flags)
+        for flags in (("-static",), ("-static-pie",)) if EMULATOR else ((), ("-static",), ("-static-pie",)):
+            program = self.linked(CXX, source, "-std=c++20", *flags)
             self.assertEqual(self.planned(program), self.nodes, flags)
 
     @unittest.skipIf(shutil.which("go") is None, "there is no Go toolchain")
@@ -124,8 +127,14 @@ class ArchiveTest(unittest.TestCase):
         run("go", "build", "-ldflags", "-linkmode external -extldflags -static", "-o", root / "plan", "./example",
             cwd=module, env={**os.environ, "CGO_ENABLED": "1"})
         self.assertNotIn("NEEDED", run("readelf", "-d", root / "plan"))
+        emulated = []
+        if EMULATOR:
+            shutil.copy(EMULATOR, root / "emulator")
+            emulated = ["/emulator"]
         enter = ["chroot"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--root"]
-        self.assertEqual(self.planned(*enter, root, "/plan"), self.nodes)
+        with open(self.dump, "rb") as file:
+            found = run(*enter, root, *emulated, "/plan", stdin=file)
+        self.assertEqual(sorted(found.splitlines()), self.nodes)
 
 
 if __name__ == "__main__":

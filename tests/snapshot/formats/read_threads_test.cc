@@ -11,6 +11,7 @@
 
 #include "base/parallel.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/import/load_cluster.h"
@@ -186,6 +187,30 @@ TEST(ReadThreadsTest, ASinkThatRefusesIsNotCalledAgain) {
     EXPECT_EQ(status.message(), "d: Pod default/p5000: no more");
     EXPECT_EQ(sink.lines().size(), 5000u);
   }
+}
+
+// The last objects end within kJsonPadding bytes of the end.  The address sanitizer sees what is
+// read behind the exact block of memory.
+TEST(ReadThreadsTest, NothingIsReadBehindATextWithoutPadding) {
+  for (const size_t bytes : {size_t{0}, 2 * kParallelBytes}) {
+    std::string json = R"({"kind":"PodList","items":[)";
+    for (int i = 0; json.size() < bytes; ++i) {
+      json += R"({"metadata":{"name":"p)" + std::to_string(i) + "\n"
+    }
+  }
+  , ";
+}
+json += R"({"metadata":{"name":"y"}},{"metadata":{"name":"z"}}]})";
+const std::vector<char> exact(json.begin(), json.end());
+const std::string padded = json + std::string(kJsonPadding, '\"');
+for (const size_t threads : {1, 2}) {
+  const Seen seen = Read({exact.data(), exact.size()}, threads);
+  EXPECT_EQ(seen, Read(std::string_view(padded).substr(0, json.size()), threads));
+  EXPECT_EQ(seen.error, "OK");
+  EXPECT_EQ(seen.lines.size(), seen.objects);
+  EXPECT_GE(seen.objects, 2u);
+}
+}
 }
 
 // Records what OnList receives for each list, as "KIND ITEMS;".
