@@ -485,9 +485,13 @@ std::string RemovedNames(const PlanContext& context) {
 }
 
 nlohmann::ordered_json AmountsJson(const NodeAmounts& amounts) {
-  return {{"cpuMilli", amounts.cpu_milli},
-          {"memoryBytes", amounts.memory_bytes},
-          {"gpus", amounts.gpus}};
+  // Quicker than an initializer list, which makes an array for each member.
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  json.get_ref<nlohmann::ordered_json::object_t&>().reserve(3);
+  json["cpuMilli"] = amounts.cpu_milli;
+  json["memoryBytes"] = amounts.memory_bytes;
+  json["gpus"] = amounts.gpus;
+  return json;
 }
 
 }  // namespace ebb
