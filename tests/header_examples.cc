@@ -1083,7 +1083,8 @@ bool SettingsOfCall(const SessionOptions& options, const wire::OpenRequest& requ
 
 // session/plan_digest.h
 size_t CountWhatDiffers(const PlanDigest& before, const PlanContext& context) {
-  const PlanDigest now = DataDigest(context);
+  PodHashes pods;  // Kept from plan to plan.
+  const PlanDigest now = DataDigest(context, pods);
   const PlanDifference difference = DifferenceOf(before, now);
   return difference.entries.size();
 }
