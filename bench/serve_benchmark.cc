@@ -202,6 +202,12 @@ void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_
   ReportPercentiles(seconds, state);
 }
 
+double PercentileMs(std::vector<double>& seconds, size_t percent) {
+  if (seconds.empty()) return 0;
+  std::ranges::sort(seconds);
+  return seconds[seconds.size() * percent / 100] * 1e3;
+}
+
 // Replaces 1% of the pods, then asks for what differs from the last stable plan.  The time is that
 // of the plan's call; the counters `apply_p50_ms` and `cpu_p50_ms` are that of the changes' call,
 // and the CPU time that the process spends on both ends of the plan's call.
@@ -254,13 +260,9 @@ void ChurnAndStablePlan(State& state, const std::string& workload, size_t nodes,
   for (auto _ : state) state.SetIterationTime(step());
   if (seconds.empty()) return;
   ReportPercentiles(seconds, state);
-  const auto percentile = [](std::vector<double>& of, size_t p) {
-    std::ranges::sort(of);
-    return of[of.size() * p / 100] * 1e3;
-  };
-  state.counters["apply_p50_ms"] = percentile(apply_seconds, 50);
-  state.counters["cpu_p50_ms"] = percentile(cpu_seconds, 50);
-  state.counters["cpu_p99_ms"] = percentile(cpu_seconds, 99);
+  state.counters["apply_p50_ms"] = PercentileMs(apply_seconds, 50);
+  state.counters["cpu_p50_ms"] = PercentileMs(cpu_seconds, 50);
+  state.counters["cpu_p99_ms"] = PercentileMs(cpu_seconds, 99);
   state.counters["bytes"] = benchmark::Counter(bytes, benchmark::Counter::kAvgIterations);
   state.counters["whole"] = whole;
 }
@@ -312,6 +314,7 @@ void RoundUnderDeletions(State& state, const std::string& workload) {
   const auto taken = served.client().ReportActuation(report);
   if (!taken.ok()) return state.SkipWithError(taken.status().ToString().c_str());
   std::vector<double> seconds;
+  std::vector<double> cpu_seconds;
   int64_t round = 0;
   for (auto _ : state) {
     state.PauseTiming();
@@ -321,11 +324,14 @@ void RoundUnderDeletions(State& state, const std::string& workload) {
     ++round;
     state.ResumeTiming();
     const auto start = Clock::now();
+    const std::clock_t cpu = std::clock();
     reply = served.client().Round(RoundOf("s", now));
     if (!reply.ok()) return state.SkipWithError(reply.status().ToString().c_str());
+    cpu_seconds.push_back(static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC);
     seconds.push_back(SecondsSince(start));
   }
   ReportPercentiles(seconds, state);
+  state.counters["cpu_p50_ms"] = PercentileMs(cpu_seconds, 50);
 }
 
 void StreamPods(State& state, size_t pods) {

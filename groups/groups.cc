@@ -67,7 +67,10 @@ class Labels {
   Labels(const Catalog& catalog, const GroupRules& rules)
       : catalog_(catalog), custom_(rules.group_label) {
     if (!custom_.empty()) custom_key_ = Find(custom_);
-    for (size_t l = 0; l < kGroupLabels.size(); ++l) keys_[l] = Find(kGroupLabels[l].key);
+    for (size_t l = 0; l < kGroupLabels.size(); ++l) {
+      keys_[l] = Find(kGroupLabels[l].key);
+      if (keys_[l]) present_.push_back(&kGroupLabels[l]);
+    }
     for (size_t l = 0; l < kGpuLabels.size(); ++l) gpu_keys_[l] = Find(kGpuLabels[l].key);
     std::ranges::transform(kControlPlaneLabels, control_plane_keys_.begin(),
                            [&](std::string_view key) { return Find(key); });
@@ -152,14 +155,14 @@ class Labels {
 
  private:
   [[nodiscard]] bool Counts(const GroupLabel& label, NodeId node) const {
-    if (Value(node, keys_[static_cast<size_t>(&label - kGroupLabels.data())]).value_or("").empty())
-      return false;
+    const auto value = Value(node, keys_[static_cast<size_t>(&label - kGroupLabels.data())]);
+    if (!value || value->empty()) return false;
     return label.only_scheme.empty() || label.only_scheme == SchemeOfProviderId(node);
   }
 
   [[nodiscard]] const GroupLabel* KnownLabel(NodeId node) const {
-    for (const GroupLabel& label : kGroupLabels) {
-      if (Counts(label, node)) return &label;
+    for (const GroupLabel* const label : present_) {
+      if (Counts(*label, node)) return label;
     }
     return nullptr;
   }
@@ -169,12 +172,12 @@ class Labels {
   [[nodiscard]] bool IsCalledOtherwise(std::string_view name, NodeId node) const {
     const GroupLabel* const known = KnownLabel(node);
     if (known == nullptr || known->managed_by == PoolManager::kKarpenter) return false;
-    for (const GroupLabel& label : kGroupLabels) {
-      if (label.provider.empty() || label.provider != known->provider || !Counts(label, node)) {
+    for (const GroupLabel* const label : present_) {
+      if (label->provider.empty() || label->provider != known->provider || !Counts(*label, node)) {
         continue;
       }
-      const std::string_view value = *Value(node, keys_[&label - kGroupLabels.data()]);
-      if (IsCalled(name, {label.key, value})) return true;
+      const std::string_view value = *Value(node, keys_[label - kGroupLabels.data()]);
+      if (IsCalled(name, {label->key, value})) return true;
     }
     return IsAutoScalingGroup(name, node);
   }
@@ -214,6 +217,7 @@ class Labels {
   const std::string& custom_;
   Key custom_key_;
   std::array<Key, kGroupLabels.size()> keys_;
+  std::vector<const GroupLabel*> present_;  // Entries of kGroupLabels that have a key, in order.
   std::array<Key, kGpuLabels.size()> gpu_keys_;
   bool has_custom_gpu_ = false;
   Key custom_gpu_key_;

@@ -173,6 +173,11 @@ class LiveCluster {
   // Writes all objects of the cluster to `sink`; reading them back gives the same plans.
   // Errors: the sink's.
   absl::Status Export(ObjectSink& sink) { return Live().Export(sink); }
+  // Writes one object of those to `sink`; nothing if the cluster lacks it
+  // (LiveSnapshot::ExportOne).
+  absl::Status ExportOne(const objects::ObjectRef& object, ObjectSink& sink) {
+    return Live().ExportOne(object, sink);
+  }
   // As Export(), followed by the pods that are not in the snapshot (LiveSnapshot::ExportLeftOut),
   // the objects that are not evaluated, and empty lists of the kinds that are known to have no
   // objects (PodDisruptionBudgets, for instance).

@@ -93,7 +93,15 @@ std::unordered_map<uint32_t, AtTurn> ReplayTurns(const PlanReport& report,
 void ReserveMembers(Json& object, size_t members) {
   object.get_ref<Json::object_t&>().reserve(members);
 }
+// An initializer list also costs an array for each member; members that are set one by one do not.
+Json ObjectOf(size_t members) {
+  Json object = Json::object();
+  ReserveMembers(object, members);
+  return object;
+}
 constexpr size_t kMembersOfNode = 16;
+constexpr size_t kMembersOfPod = 4;
+constexpr size_t kMembersOfUtilization = 4;
 constexpr size_t kMembersOfPlan = 32;  // Including those that a round adds (PutRound).
 
 Json RemovalJson(const PlanReport& report, const PlanReport::Removal& removal) {
@@ -325,13 +333,16 @@ Json FrontierJson(std::span<const FrontierPoint> points, std::span<const InputWa
 }
 
 Json PodNameJson(const Catalog& catalog, PodId pod) {
-  return {{"namespace", catalog.Text(catalog.shape_of(pod).namespace_name)},
-          {"name", catalog.Text(catalog.pod(pod).name)}};
+  Json json = ObjectOf(kMembersOfPod);
+  json["namespace"] = catalog.Text(catalog.shape_of(pod).namespace_name);
+  json["name"] = catalog.Text(catalog.pod(pod).name);
+  return json;
 }
 
 Json UtilizationJson(const Catalog& catalog, const Utilization& utilization) {
-  Json json = {{"resource", catalog.Text(utilization.resource)},
-               {"value", Fraction(utilization.utilization)}};
+  Json json = ObjectOf(kMembersOfUtilization);
+  json["resource"] = catalog.Text(utilization.resource);
+  json["value"] = Fraction(utilization.utilization);
   if (CountsCpuAndMemory(catalog, utilization)) {
     json["cpu"] = Fraction(utilization.cpu);
     json["memory"] = Fraction(utilization.memory);
@@ -348,8 +359,8 @@ void PutUtilization(const PlanContext& context, NodeId node, Json& json) {
 
 Json NodeHeadJson(const PlanReport& report, NodeId node) {
   const NodeFacts& facts = report.facts[Index(node)];
-  Json json = {{"node", report.context.catalog().NodeName(node)}};
-  ReserveMembers(json, kMembersOfNode);
+  Json json = ObjectOf(kMembersOfNode);
+  json["node"] = report.context.catalog().NodeName(node);
   if (const NodeGroup* group = report.context.groups->Find(node)) json["group"] = group->name;
   if (!facts.instance_type.empty()) json["instanceType"] = facts.instance_type;
   if (!facts.zone.empty()) json["zone"] = facts.zone;

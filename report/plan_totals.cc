@@ -7,17 +7,18 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/figures.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "engine/plan/utilization.h"
 #include "groups/prices.h"
 #include "predicates/drainability.h"
 #include "snapshot/devices.h"
+#include "snapshot/workload_names.h"
 
 namespace ebb {
 namespace {
@@ -199,7 +200,6 @@ struct Nodes {
 };
 
 struct Workload {
-  PodId pod;  // Any of its pods, for its name.
   bool evicted = false;
   size_t pods = 0;
   Nodes before;
@@ -232,14 +232,33 @@ class Workloads {
   static constexpr uint32_t kUnseen = ~uint32_t{0};
   static constexpr uint32_t kNone = kUnseen - 1;
 
+  // As WorkloadOf() names it.  The texts are the catalog's.
+  struct Key {
+    TextId namespace_name;
+    std::string_view kind;
+    std::string_view name;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.namespace_name, Absl(key.kind), Absl(key.name));
+    }
+  };
+
   uint32_t IndexOf(PodId pod) {
     uint32_t& index = index_of_shape_[Index(catalog_.shape_id(pod))];
     if (index != kUnseen) return index;
-    if (!catalog_.shape_of(pod).has_controller) return index = kNone;
-    PlanReport::Keeper of = WorkloadOf(catalog_, pod);
-    const auto [place, is_new] = index_of_.try_emplace(
-        {std::move(of.kind), of.namespace_name, of.name}, static_cast<uint32_t>(workloads_.size()));
-    if (is_new) workloads_.push_back({.pod = pod, .before = {}, .after = {}});
+    const PodShape& shape = catalog_.shape_of(pod);
+    if (!shape.has_controller) return index = kNone;
+    Key key{.namespace_name = shape.namespace_name,
+            .kind = "Deployment",
+            .name = DeploymentOf(catalog_, shape)};
+    if (key.name.empty()) {
+      key.kind = catalog_.Text(shape.controller.kind);
+      key.name = catalog_.Text(shape.controller.name);
+    }
+    const auto [place, is_new] =
+        index_of_.try_emplace(key, static_cast<uint32_t>(workloads_.size()));
+    if (is_new) workloads_.emplace_back();
     return index = place->second;
   }
 
@@ -258,8 +277,7 @@ class Workloads {
   std::vector<Workload> workloads_;
   std::vector<uint32_t> index_of_shape_;  // By PodShapeId.
   std::vector<NodeId> to_;                // By PodId, for pods that move.
-  absl::flat_hash_map<std::tuple<std::string, std::string_view, std::string_view>, uint32_t>
-      index_of_;
+  absl::flat_hash_map<Key, uint32_t> index_of_;
 };
 
 void CountRestarts(const PlanReport& report, PlanTotals& totals) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "base/figures.h"
@@ -86,12 +87,15 @@ void WarnOfPassedOver(const ClusterSnapshot& snapshot, const NodeGroups& groups,
 // Warns about pods that move and request nothing: no room is kept for what they use.
 void WarnOfRequests(const ClusterSnapshot& snapshot, const PlanResult& made,
                     std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = snapshot.catalog();
   Named pods;
+  std::vector<std::optional<bool>> known(catalog.pod_shapes());  // By PodShapeId.
   for (const RemovableNode& node : made.plan.remove) {
     for (const Move& move : node.moves) {
-      const bool runs_here = snapshot.NodeOf(move.pod) == node.node;
-      if (!runs_here || !IsWithoutRequests(snapshot.catalog(), move.pod)) continue;
-      pods.Add(snapshot.catalog().PodName(move.pod));
+      std::optional<bool>& without = known[Index(catalog.shape_id(move.pod))];
+      if (!without) without = IsWithoutRequests(catalog, move.pod);
+      if (!*without || snapshot.NodeOf(move.pod) != node.node) continue;
+      pods.Add(catalog.PodName(move.pod));
     }
   }
   if (pods.count == 0) return;

@@ -824,7 +824,8 @@ absl::Status SqliteState::LoadKeyDecision() {
   }
   absl::StatusOr<std::string> text = UnpackDelta("", key.packed);
   if (!text.ok()) return Damaged(DamagedDecision("key_decisions", key.round));
-  key_decision_ = {.round = key.round, .packed = std::move(key.packed), .text = *std::move(text)};
+  key_decision_ = {
+      .round = key.round, .packed = std::move(key.packed), .base = DeltaBase(*std::move(text))};
   return absl::OkStatus();
 }
 
@@ -832,18 +833,19 @@ absl::Status SqliteState::WriteRound(const RoundRecord& round) {
   if (absl::Status s = LoadKeyDecision(); !s.ok()) return s;
   StoredRound stored{round};
   if (key_decision_) {
-    stored.decision = PackDelta(key_decision_->text, round.decision);
+    stored.decision = PackDelta(key_decision_->base, round.decision);
     stored.key_round = key_decision_->round;
   }
   const size_t most =
       key_decision_ ? std::max(kDeltaBytes, key_decision_->packed.size() / kDeltaPart) : 0;
   if (!key_decision_ || stored.decision.size() > most) {
-    key_decision_ = {
-        .round = round.round, .packed = PackDelta("", round.decision), .text = round.decision};
+    key_decision_ = {.round = round.round,
+                     .packed = PackDelta(DeltaBase(), round.decision),
+                     .base = DeltaBase(round.decision)};
     Statement put(db_, PutSqlOf<KeyDecisionsTable>());
     PutRow<KeyDecisionsTable>(put, {.round = round.round, .packed = key_decision_->packed});
     if (!put.ok()) return Error("cannot be written");
-    stored.decision = PackDelta(round.decision, round.decision);
+    stored.decision = PackDelta(key_decision_->base, round.decision);
     stored.key_round = round.round;
   }
   Statement insert(db_, PutSqlOf<RoundsTable>());

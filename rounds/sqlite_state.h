@@ -48,6 +48,7 @@
 #include "engine/scale_down/sizing_state.h"
 #include "engine/scale_down/state_store.h"
 #include "rounds/held_reports.h"
+#include "rounds/text_delta.h"
 
 struct sqlite3;
 
@@ -217,7 +218,7 @@ class SqliteState final : public StateStore {
   struct KeyDecision {
     int64_t round = 0;
     std::string packed;
-    std::string text;
+    DeltaBase base;
   };
   std::optional<KeyDecision> key_decision_;
   std::optional<ClusterId> cluster_;

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 
 namespace ebb {
@@ -53,46 +53,15 @@ size_t Alike(std::string_view a, std::string_view b) {
       a.begin());
 }
 
-// Finds where the base continues like a text.
-class Matcher {
- public:
-  explicit Matcher(std::string_view base) : base_(base) {
-    for (size_t at = 0; at + kBlock <= base.size(); at += kBlock) {
-      blocks_.try_emplace(HashOf(base.substr(at, kBlock)), at);
-    }
-  }
-
-  struct Match {
-    size_t from = 0;
-    size_t length = 0;
-  };
-  // Matches the beginning of `text`; `expected`: the position in the base if little changed.
-  [[nodiscard]] Match Find(std::string_view text, size_t expected) const {
-    if (text.size() < kBlock || base_.empty()) return {};
-    if (expected < base_.size()) {
-      const size_t length = Alike(base_.substr(expected), text);
-      if (length >= kBlock) return {expected, length};
-    }
-    const auto found = blocks_.find(HashOf(text.substr(0, kBlock)));
-    if (found == blocks_.end()) return {};
-    const size_t length = Alike(base_.substr(found->second), text);
-    return length >= kBlock ? Match{found->second, length} : Match{};
-  }
-
- private:
-  std::string_view base_;
-  absl::flat_hash_map<uint64_t, size_t> blocks_;  // The first position of each block.
-};
-
-std::string StepsOf(std::string_view base, std::string_view text) {
-  const Matcher matcher(base);
+std::string StepsOf(const DeltaBase& to, std::string_view text) {
+  const std::string_view base = to.text();
   std::string steps;
   PutNumber(text.size(), steps);
   size_t literal = 0;  // Start of the bytes that no step covers yet.
   size_t end = 0;      // End of the last copy, in the base.
   for (size_t at = 0; at < text.size();) {
     // If only a value changed, the base continues as far behind it as the text does.
-    const Matcher::Match match = matcher.Find(text.substr(at), end + (at - literal));
+    const DeltaBase::Match match = to.Find(text.substr(at), end + (at - literal));
     if (match.length == 0) {
       ++at;
       continue;
@@ -120,7 +89,27 @@ absl::Status Damaged() { return absl::InvalidArgumentError("the delta is damaged
 
 }  // namespace
 
-std::string PackDelta(std::string_view base, std::string_view text) {
+DeltaBase::DeltaBase(std::string text) : text_(std::move(text)) {
+  const std::string_view base = text_;
+  for (size_t at = 0; at + kBlock <= base.size(); at += kBlock) {
+    blocks_.try_emplace(HashOf(base.substr(at, kBlock)), at);
+  }
+}
+
+DeltaBase::Match DeltaBase::Find(std::string_view text, size_t expected) const {
+  const std::string_view base = text_;
+  if (text.size() < kBlock || base.empty()) return {};
+  if (expected < base.size()) {
+    const size_t length = Alike(base.substr(expected), text);
+    if (length >= kBlock) return {expected, length};
+  }
+  const auto found = blocks_.find(HashOf(text.substr(0, kBlock)));
+  if (found == blocks_.end()) return {};
+  const size_t length = Alike(base.substr(found->second), text);
+  return length >= kBlock ? Match{found->second, length} : Match{};
+}
+
+std::string PackDelta(const DeltaBase& base, std::string_view text) {
   const std::string steps = StepsOf(base, text);
   uLongf size = compressBound(steps.size());
   std::string packed;

@@ -23,9 +23,9 @@ uint64_t PodHash(const Catalog& catalog, PodId pod) {
                       Absl(catalog.Text(catalog.pod(pod).key)));
 }
 
-uint64_t PodsHash(const Catalog& catalog, const std::vector<PodId>& pods) {
+uint64_t PodsHash(PodHashes& hashes, const std::vector<PodId>& pods) {
   uint64_t hash = pods.size();
-  for (const PodId pod : pods) hash = absl::HashOf(hash, PodHash(catalog, pod));
+  for (const PodId pod : pods) hash = absl::HashOf(hash, hashes.Of(pod));
   return hash;
 }
 
@@ -59,17 +59,46 @@ void PutUses(const PlanContext& context, PlanDigest& digest) {
 
 }  // namespace
 
-PlanDigest DataDigest(const PlanContext& context) {
+void PodHashes::Attach(const Catalog& catalog) {
+  const PodChangeLog& log = catalog.pod_changes();
+  if (catalog_ == nullptr || catalog.lineage() != lineage_ || log.forgotten > pods_seen_ ||
+      log.end() < pods_seen_) {
+    hashes_.clear();
+    pods_seen_ = log.end();
+  }
+  hashes_.resize(catalog.pods());
+  for (uint64_t at = pods_seen_; at < log.end(); ++at) {
+    hashes_[Index(log.changes[at - log.forgotten].id)] = 0;
+  }
+  catalog_ = &catalog;
+  lineage_ = catalog.lineage();
+  pods_seen_ = log.end();
+}
+
+uint64_t PodHashes::Of(PodId pod) {
+  uint64_t& hash = hashes_[Index(pod)];
+  if (hash == 0) hash = PodHash(*catalog_, pod);
+  return hash;
+}
+
+PlanDigest DataDigest(const PlanContext& context, PodHashes& pods) {
   const Catalog& catalog = context.catalog();
+  pods.Attach(catalog);
+  std::vector<uint64_t> name_of(catalog.nodes());  // By NodeId; 0: not computed.
+  const auto node_hash = [&](NodeId node) {
+    uint64_t& hash = name_of[Index(node)];
+    if (hash == 0) hash = absl::HashOf(Absl(catalog.NodeName(node)));
+    return hash;
+  };
   const Plan& plan = context.made->plan;
   PlanDigest digest{.form = PlanDigest::Form::kData, .nodes = {}};
   digest.nodes.reserve(catalog.nodes());
   uint32_t place = 0;
   for (const RemovableNode& removal : plan.remove) {
-    uint64_t hash = absl::HashOf(removal.risky, PodsHash(catalog, removal.daemonset),
-                                 PodsHash(catalog, removal.on_completion));
+    uint64_t hash = absl::HashOf(removal.risky, PodsHash(pods, removal.daemonset),
+                                 PodsHash(pods, removal.on_completion));
     for (const Move& move : removal.moves) {
-      hash = absl::HashOf(hash, PodHash(catalog, move.pod), Absl(catalog.NodeName(move.to)));
+      hash = absl::HashOf(hash, pods.Of(move.pod), node_hash(move.to));
     }
     digest.nodes[Absl(catalog.NodeName(removal.node))] = {
         .place = place++, .is_listed = true, .entry = hash};

@@ -210,7 +210,7 @@ StablePlanner& SessionQuestions::StableMemory() {
 
 void SessionQuestions::PutDifference(const PlanContext& context, const std::string& since_version,
                                      wire::PlanReply& reply) {
-  auto now = std::make_shared<const PlanDigest>(DataDigest(context));
+  auto now = std::make_shared<const PlanDigest>(DataDigest(context, pod_hashes_));
   const auto before = versions_.Find(since_version, PlanDigest::Form::kData);
   const ebb::Plan& plan = context.made->plan;
   reply.set_whole(before == nullptr);

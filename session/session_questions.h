@@ -155,6 +155,7 @@ class SessionQuestions {
   uint64_t stable_replaced_ = 0;  // SessionCluster::replaced() and gaps() at the last plan.
   uint64_t stable_gaps_ = 0;
 
+  PodHashes pod_hashes_;
   PlanVersions versions_;
 
   // The last questions about this revision and their answers, the latest last.

@@ -724,9 +724,10 @@ bool WriteTimers(sqlite3* db, const ScaleDownState& before, const ScaleDownState
 }
 
 // rounds/text_delta.h
-bool Same(std::string_view base, std::string_view text) {
+bool Same(const std::string& earlier, std::string_view text) {
+  const DeltaBase base(earlier);
   const std::string delta = PackDelta(base, text);
-  absl::StatusOr<std::string> same = UnpackDelta(base, delta);
+  absl::StatusOr<std::string> same = UnpackDelta(base.text(), delta);
   return same.ok() && *same == text;
 }
 
@@ -1082,7 +1083,8 @@ bool SettingsOfCall(const SessionOptions& options, const wire::OpenRequest& requ
 
 // session/plan_digest.h
 size_t CountWhatDiffers(const PlanDigest& before, const PlanContext& context) {
-  const PlanDigest now = DataDigest(context);
+  PodHashes pods;  // Kept from plan to plan.
+  const PlanDigest now = DataDigest(context, pods);
   const PlanDifference difference = DifferenceOf(before, now);
   return difference.entries.size();
 }

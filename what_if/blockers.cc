@@ -549,12 +549,9 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery&
   absl::StatusOr<std::vector<Candidate>> candidates =
       Candidates(report, options, remedy_planner.patched());
   if (!candidates.ok()) return candidates.status();
-  std::vector<Remedy> remedies;
-  for (const auto& [blocker, remedy] : *candidates) {
-    if (remedies.size() == options.limit) break;
-    if (blocker.not_tried.empty()) remedies.push_back(remedy);
-  }
-  if (absl::Status s = remedy_planner.Find(remedies); !s.ok()) return s;
+  const auto may_be_tried = std::ranges::count_if(
+      *candidates, [](const Candidate& each) { return each.blocker.not_tried.empty(); });
+  const size_t to_try = std::min(options.limit, static_cast<size_t>(may_be_tried));
 
   remedy_planner.TryInOrder(NodesOfPlanFirst(report));
   Trials trials(report, remedy_planner, options);
@@ -562,12 +559,12 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery&
   size_t tried = 0;
   for (auto& [blocker, remedy] : *candidates) {
     if (!blocker.not_tried.empty()) continue;  // It already says why.
-    if (tried == remedies.size()) {
+    if (tried == to_try) {
       blocker.not_tried = kBeyondLimit;
     } else if (trials.IsOver()) {
       blocker.not_tried = kOutOfTime;
     } else {
-      if (options.on_progress) options.on_progress(tried, remedies.size());
+      if (options.on_progress) options.on_progress(tried, to_try);
       ++tried;
       const absl::StatusOr<Trials::Gain> gain = trials.Try(remedy);
       if (gain.status().code() == absl::StatusCode::kFailedPrecondition) {

@@ -15,7 +15,7 @@
 // only if it removes more nodes than all before it: the largest gain is always that of a verified
 // plan.
 //
-// Cost:    one plan per blocker and per set that is tried, and one pass over all objects.
+// Cost:    one plan per blocker and per set that is tried, and one pass over all pods.
 // Threads: one at a time.
 // Errors:  those of MakePlan.  If a blocker cannot be tried, its `not_tried` says why.
 

@@ -436,7 +436,6 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
       RemedyFinder(report, explanation, remedy_planner).Ladders();
   if (!ladders.ok()) return ladders.status();
   for (const Ladder& ladder : *ladders) {
-    if (absl::Status s = remedy_planner.Find(ladder); !s.ok()) return s;
     for (const Remedy& remedy : ladder) {
       if (stops != nullptr && stops->Expired()) {
         found.in_vain.push_back(

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/printable.h"
@@ -52,42 +51,46 @@ absl::StatusOr<std::string> JsonOf(const objects::ObjectRef& object,
   return Json::parse(text).at("items").at(0).dump();
 }
 
-// Keeps the objects that have one of some names.
+// Keeps the one object that it receives, if that has the name.
 class FindingSink final : public AnyObjectSink {
  public:
-  FindingSink(std::set<ObjectName> names,
-              std::map<ObjectName, absl::StatusOr<std::string>>& objects)
-      : names_(std::move(names)), objects_(objects) {
-    for (const ObjectName& name : names_) {
-      wanted_.insert({Absl(name.kind), Absl(name.namespace_name), Absl(name.name)});
-    }
-  }
-  [[nodiscard]] const std::set<ObjectName>& missing() const { return names_; }
+  explicit FindingSink(const ObjectName& name) : name_(name) {}
+
+  // Absent: it received no such object.
+  [[nodiscard]] std::optional<absl::StatusOr<std::string>>& found() { return found_; }
   void OnAside(const Aside& aside) override { aside_ = aside; }
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
     const Aside aside = std::exchange(aside_, {});
-    // Most objects are not wanted, so their names are not copied.
-    const objects::ObjectMeta& meta = objects::MetaOf(object);
-    const auto wanted =
-        wanted_.find({Absl(objects::KindOf(object)), Absl(meta.namespace_name), Absl(meta.name)});
-    if (wanted == wanted_.end()) return absl::OkStatus();
-    wanted_.erase(wanted);
-    ObjectName name = NameOf(object);
-    names_.erase(name);
-    objects_.insert_or_assign(std::move(name), JsonOf(object, aside));
+    if (NameOf(object) == name_) found_ = JsonOf(object, aside);
     return absl::OkStatus();
   }
 
  private:
-  using View = std::tuple<absl::string_view, absl::string_view, absl::string_view>;
-
-  std::set<ObjectName> names_;
-  absl::flat_hash_set<View> wanted_;  // The texts of names_.
-  std::map<ObjectName, absl::StatusOr<std::string>>& objects_;
+  const ObjectName& name_;
+  std::optional<absl::StatusOr<std::string>> found_;
   Aside aside_;  // For the next object.
 };
+
+// The cluster's objects of these names, as JSON or why they cannot be written.
+absl::StatusOr<std::map<ObjectName, absl::StatusOr<std::string>>> ObjectsOf(
+    LiveCluster& cluster, const std::set<ObjectName>& names) {
+  std::map<ObjectName, absl::StatusOr<std::string>> objects;
+  ChangeBatch named;
+  for (const ObjectName& name : names) {
+    named.Clear();
+    // An unknown kind is no change, and a cluster has no object with a namespace of a kind that has
+    // none.
+    if (!named.DeleteNamed(name.kind, name.namespace_name, name.name, "").ok()) continue;
+    FindingSink sink(name);
+    for (const Change& change : named.changes()) {
+      if (absl::Status s = cluster.ExportOne(change.object, sink); !s.ok()) return s;
+    }
+    if (sink.found()) objects.emplace(name, *std::move(sink.found()));
+  }
+  return objects;
+}
 
 template <typename... What>
 absl::Status Wrong(const ObjectName& name, const What&... what) {
@@ -168,17 +171,19 @@ absl::Status PatchedCluster::Find(std::span<const ObjectName> names) {
   for (const ObjectName& name : names) {
     if (!objects_.contains(name)) unknown.insert(name);
   }
-  if (unknown.empty()) return absl::OkStatus();
-  FindingSink sink(std::move(unknown), objects_);
-  if (absl::Status s = cluster_.Export(sink); !s.ok()) return s;
-  if (sink.missing().empty()) return absl::OkStatus();
+  absl::StatusOr<std::map<ObjectName, absl::StatusOr<std::string>>> found =
+      ObjectsOf(cluster_, unknown);
+  if (!found.ok()) return found.status();
+  objects_.merge(*found);
   std::string list;
-  for (const ObjectName& name : sink.missing()) {
+  for (const ObjectName& name : unknown) {
+    if (objects_.contains(name)) continue;
     absl::StrAppend(&list, list.empty() ? "" : ", ", Printable(name.Text()),
                     IsLeftOut(cluster_, name)   ? " (it has ended, or is expendable)"
                     : name.kind == "Deployment" ? " (patch its pods, under workloads)"
                                                 : "");
   }
+  if (list.empty()) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat("not in the cluster: ", list));
 }
 
@@ -248,13 +253,13 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
 }
 
 absl::StatusOr<std::vector<ObjectName>> PatchedCluster::Unchanged() {
-  std::map<ObjectName, absl::StatusOr<std::string>> now;
-  FindingSink sink({patched_.begin(), patched_.end()}, now);
-  if (absl::Status s = cluster_.Export(sink); !s.ok()) return s;
+  const absl::StatusOr<std::map<ObjectName, absl::StatusOr<std::string>>> now =
+      ObjectsOf(cluster_, {patched_.begin(), patched_.end()});
+  if (!now.ok()) return now.status();
   std::vector<ObjectName> unchanged;
   for (const ObjectName& name : patched_) {
-    const auto found = now.find(name);
-    if (found != now.end() && found->second.ok() && *found->second == *objects_.at(name)) {
+    const auto found = now->find(name);
+    if (found != now->end() && found->second.ok() && *found->second == *objects_.at(name)) {
       unchanged.push_back(name);
     }
   }
@@ -263,13 +268,13 @@ absl::StatusOr<std::vector<ObjectName>> PatchedCluster::Unchanged() {
 
 absl::StatusOr<std::vector<PatchedCluster::FieldWithoutEffect>> PatchedCluster::WithoutEffect(
     std::span<const ObjectPatch> patches) {
-  std::map<ObjectName, absl::StatusOr<std::string>> now;
-  FindingSink sink({patched_.begin(), patched_.end()}, now);
-  if (absl::Status s = cluster_.Export(sink); !s.ok()) return s;
+  const absl::StatusOr<std::map<ObjectName, absl::StatusOr<std::string>>> now =
+      ObjectsOf(cluster_, {patched_.begin(), patched_.end()});
+  if (!now.ok()) return now.status();
   std::vector<FieldWithoutEffect> all;
   for (const ObjectPatch& patch : patches) {
-    const auto found = now.find(patch.of);
-    if (patch.gone || found == now.end()) continue;
+    const auto found = now->find(patch.of);
+    if (patch.gone || found == now->end()) continue;
     // The object could be written before, so the patch set a field that cannot be written.
     if (!found->second.ok()) {
       const std::string why(found->second.status().message());

@@ -10,9 +10,8 @@
 // that decisions read: a patch of other fields is accepted and changes no plan (WithoutEffect).  A
 // pod whose spec.nodeName is removed waits for a node.
 //
-// Cost:    Find(): one pass over all objects of the cluster, if there are names that were not found
-//          before.  Apply() and Undo(): parsing each patched object, and the cost of its change
-//          (docs/live.md).
+// Cost:    that of the named objects: Find(), Unchanged() and WithoutEffect() write each once, and
+//          Apply() and Undo() parse each patched object and take its change (docs/live.md).
 // Memory:  the JSON of each object that was found.
 // Threads: one at a time.
 // Errors:  NotFound, naming every object that the cluster lacks; InvalidArgument, naming object and
@@ -45,7 +44,7 @@ class PatchedCluster {
   PatchedCluster(const PatchedCluster&) = delete;
   PatchedCluster& operator=(const PatchedCluster&) = delete;
 
-  // Finds many objects in one pass, so that Apply() need not search for them.
+  // Finds objects, so that Object() has them.  Apply() finds the objects of its patches.
   absl::Status Find(std::span<const ObjectName> names);
   // The object as JSON, before any patch; null: the object cannot be written.
   // REQUIRES: Find() found it.
@@ -54,15 +53,15 @@ class PatchedCluster {
   // Applies all patches in order, or none.  REQUIRES: no patches are applied.
   absl::Status Apply(std::span<const ObjectPatch> patches);
   // The patched objects that did not change, sorted: their patch sets the values that they had, or
-  // only fields that no decision reads.  One pass over all objects.
+  // only fields that no decision reads.
   [[nodiscard]] absl::StatusOr<std::vector<ObjectName>> Unchanged();
   // A field of a patch that no decision reads, and whose parts have no effect either.
   struct FieldWithoutEffect {
     ObjectName of;
     std::string field;  // "spec.maxUnavailable"
   };
-  // In the order of the patches.  One pass over all objects.  Errors: InvalidArgument: a patch set
-  // a field of a pod's spec that ebb does not know, so that the pod could not move.
+  // In the order of the patches.  Errors: InvalidArgument: a patch set a field of a pod's spec that
+  // ebb does not know, so that the pod could not move.
   [[nodiscard]] absl::StatusOr<std::vector<FieldWithoutEffect>> WithoutEffect(
       std::span<const ObjectPatch> patches);
   // Restores the patched objects.  A node that was deleted returns as the last node.

@@ -96,14 +96,6 @@ absl::StatusOr<RemedyPlanner::Outcome> RemedyPlanner::TryWith(const Planning& pl
   return outcome;
 }
 
-absl::Status RemedyPlanner::Find(std::span<const Remedy> remedies) {
-  std::vector<ObjectName> names;
-  for (const Remedy& remedy : remedies) {
-    for (const ObjectPatch& patch : remedy.objects) names.push_back(patch.of);
-  }
-  return patched_.Find(names);
-}
-
 std::vector<std::string> NodesOfPlanFirst(const PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
   std::vector<std::string> names;

@@ -62,8 +62,6 @@ class RemedyPlanner {
   // Cost: that of an unverified plan; or of one, and one that is verified.
   absl::StatusOr<Outcome> TryForMoreThan(size_t nodes, const Remedy& remedy);
 
-  // Finds the objects of all remedies in one pass.
-  absl::Status Find(std::span<const Remedy> remedies);
   [[nodiscard]] PatchedCluster& patched() { return patched_; }
 
  private:

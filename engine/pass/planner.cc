@@ -73,7 +73,7 @@
 // current one is judged.  If there are many shapes or topology tables, the way from a pod to its
 // counts takes four dependent loads: its shape's id, the row of the shape, the table, the counts.
 // PrefetchByShapes makes one of them for each of the next four nodes, so that none has to wait for
-// the one before.
+// the one before.  For a shape whose row is not filled yet, it loads the shape and its requests.
 
 namespace ebb {
 
@@ -483,6 +483,10 @@ class PassRun {
     const TopologyCounts& topology = snapshot_.topology();
     PodScan& scan = fork_.scan();
     for (const PodShapeId shape : one) {
+      if (!scan.HasRow(shape)) {
+        PrefetchRequests(shape);
+        continue;
+      }
       for (const TableId table : scan.FeedsOf(shape)) topology.PrefetchCounts(table);
     }
     for (const PodShapeId shape : two) {
@@ -502,6 +506,13 @@ class PassRun {
     constexpr size_t kLine = 64;
     const auto* const shape = reinterpret_cast<const char*>(&catalog_.shape(id));
     for (size_t at = 0; at < sizeof(PodShape); at += kLine) __builtin_prefetch(shape + at);
+  }
+
+  // Loads the requests of a PodShape that is loaded.
+  void PrefetchRequests(PodShapeId id) const {
+    const PodShape& shape = catalog_.shape(id);
+    __builtin_prefetch(shape.fit_requests.data());
+    __builtin_prefetch(shape.charge_requests.data());
   }
 
   void ListShapes(NodeId node, std::vector<PodShapeId>& shapes) const {

@@ -701,11 +701,15 @@ std::vector<uint32_t> LiveSnapshot::PodsInOrder() const {
   return order;
 }
 
+absl::Status LiveSnapshot::GiveHeld(const HeldObject& held, ObjectSink& sink) {
+  if (held.pods_ready != 0) sink.OnAside({.pods_ready = held.pods_ready});
+  return Give(UnpackedObject(held.packed).ref(), sink);
+}
+
 absl::Status LiveSnapshot::GiveObjects(ObjectSink& sink) const {
   const auto give = [&](const std::vector<const HeldObject*>& list) {
     for (const HeldObject* const held : list) {
-      if (held->pods_ready != 0) sink.OnAside({.pods_ready = held->pods_ready});
-      if (absl::Status s = Give(UnpackedObject(held->packed).ref(), sink); !s.ok()) return s;
+      if (absl::Status s = GiveHeld(*held, sink); !s.ok()) return s;
     }
     return absl::OkStatus();
   };
@@ -996,6 +1000,23 @@ absl::Status LiveSnapshot::Export(ObjectSink& sink) {
     if (absl::Status s = sink.OnPod(shape->pod); !s.ok()) return s;
   }
   return absl::OkStatus();
+}
+
+absl::Status LiveSnapshot::ExportOne(const objects::ObjectRef& object, ObjectSink& sink) {
+  (void)Snapshot();
+  const auto* const pod = std::get_if<const objects::Pod*>(&object);
+  if (pod == nullptr) {
+    const HeldObject* const held = objects_.Find(object);
+    return held == nullptr ? absl::OkStatus() : GiveHeld(*held, sink);
+  }
+  const auto found = FindName((*pod)->meta);
+  if (found == pods_by_name_.end()) return absl::OkStatus();
+  const HeldPod& held = pods_[found->second];
+  if (held.shape == kNoShape) return absl::OkStatus();
+  const UnpackedObject unpacked(shapes_[Index(held.shape)].packed);
+  objects::Pod named = *std::get<const objects::Pod*>(unpacked.ref());
+  NamePod(held, named);
+  return sink.OnPod(named);
 }
 
 absl::Status LiveSnapshot::ExportAlike(

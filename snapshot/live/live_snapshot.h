@@ -269,6 +269,9 @@ class LiveSnapshot {
   // Gives `sink` every object that is held, except pods that are not in the snapshot.  Importing
   // these objects gives the same snapshot.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink);
+  // Gives `sink` the one object of this kind and name, if Export() would give it.  Reads nothing
+  // else of `object`.  Errors: the sink's.  Cost: that of the object.
+  absl::Status ExportOne(const objects::ObjectRef& object, ObjectSink& sink);
   // Like Export, but pods that differ only in name, UID, times and node are passed once: the first
   // of them, complete, and their number.  Cost: O(pods) steps, and the objects.
   absl::Status ExportAlike(
@@ -394,6 +397,7 @@ class LiveSnapshot {
   void NoteTime(int64_t before, int64_t now);
   [[nodiscard]] std::vector<uint32_t> PodsInOrder() const;
   absl::Status GiveObjects(ObjectSink& sink) const;
+  static absl::Status GiveHeld(const HeldObject& held, ObjectSink& sink);
   // Copies what is held of the pod itself into `like`, another pod of the same shape.
   void NamePod(const HeldPod& held, objects::Pod& like) const;
   // Whether default spread constraints of a pod depend on these objects.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
+#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -70,6 +72,21 @@ TEST(PrintableTest, JsonAndYamlEscapeInvisibleCharactersAndKeepTheValue) {
   EXPECT_EQ(yaml.find("\u202e"), std::string::npos);
   const YAML::Node read = YAML::Load(yaml);
   EXPECT_EQ(read[hidden].as<std::string>(), hidden) << yaml;
+}
+
+TEST(PrintableTest, CompactJsonWritesEveryKindOfValueAsItsLibraryDoes) {
+  using Json = nlohmann::ordered_json;
+  const Json values = {
+      {"texts", {"", "plain", "a \"quote\"", "back\\slash", "line\nbreak", "größe"}},
+      {"a \"key\"", nullptr},
+      {"numbers", {0, -1, INT64_MIN, UINT64_MAX, 0.1, 1e300, -0.0, 3.0}},
+      {"no numbers", {std::nan(""), INFINITY}},
+      {"bools", {true, false}},
+      {"empty", {Json::object(), Json::array()}},
+      {"nested", {{"list", {{{"a", 1}}, {{"b", {2}}}}}}}};
+  EXPECT_EQ(CompactJson(values), values.dump());
+  for (const Json& value : values) EXPECT_EQ(CompactJson(value), value.dump());
+  EXPECT_EQ(CompactJson("not UTF-8: \xff"), "\"not UTF-8: \uFFFD\"");
 }
 
 TEST(PrintableTest, AnEscapeCannotBeForged) { EXPECT_EQ(Printable("\\n"), "\\\\n"); }

@@ -39,26 +39,26 @@ TEST(TextDeltaTest, ATextComesBackFromItsBaseAndFromNone) {
       }
     }
     for (const std::string& from : {base, std::string()}) {
-      const auto back = UnpackDelta(from, PackDelta(from, text));
+      const auto back = UnpackDelta(from, PackDelta(DeltaBase(from), text));
       ASSERT_TRUE(back.ok()) << back.status();
       ASSERT_EQ(*back, text);
     }
   }
-  EXPECT_EQ(*UnpackDelta("", PackDelta("", "")), "");
-  EXPECT_EQ(*UnpackDelta(base, PackDelta(base, "")), "");
+  EXPECT_EQ(*UnpackDelta("", PackDelta(DeltaBase(), "")), "");
+  EXPECT_EQ(*UnpackDelta(base, PackDelta(DeltaBase(base), "")), "");
 }
 
 TEST(TextDeltaTest, ItIsAsLongAsWhatChanged) {
   const std::string base = Decision(1000, 500);
-  EXPECT_LT(PackDelta(base, base).size(), 40u);
-  EXPECT_LT(PackDelta(base, Decision(1000, 510)).size(), 250u);
-  EXPECT_GT(PackDelta("", base).size(), 2000u);
+  EXPECT_LT(PackDelta(DeltaBase(base), base).size(), 40u);
+  EXPECT_LT(PackDelta(DeltaBase(base), Decision(1000, 510)).size(), 250u);
+  EXPECT_GT(PackDelta(DeltaBase(), base).size(), 2000u);
 }
 
 TEST(TextDeltaTest, DamagedDeltasAreRefusedOrGiveAText) {
   std::mt19937_64 random(11);
   const std::string base = Decision(100, 10);
-  const std::string good = PackDelta(base, Decision(100, 60));
+  const std::string good = PackDelta(DeltaBase(base), Decision(100, 60));
   size_t refused = 0;
   for (int attempt = 0; attempt < 2000; ++attempt) {
     std::string delta = good.substr(0, random() % 4 == 0 ? random() % good.size() : good.size());

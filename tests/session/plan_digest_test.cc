@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "snapshot/live/live_snapshot.h"
+#include "tests/testing/cluster_builder.h"
+
 namespace ebb::plan_digest_test {
 namespace {
 
@@ -107,6 +110,40 @@ TEST(PlanDifferenceTest, NodesThatLeaveAreNamed) {
   const ClientPlan before{.removes = {{"b", 2}, {"a", 1}}, .keeps = {{"c", 3}}, .uses = {}};
   const PlanDifference difference = DifferenceOf(DigestOf(before), DigestOf({}));
   EXPECT_THAT(difference.gone, ElementsAre("a", "b", "c"));
+}
+
+TEST(PodHashesTest, AnIdThatIsGivenAgainHasTheHashOfItsNewPod) {
+  LiveSnapshot live;
+  const auto change = [&](Change::Type type, const objects::ObjectRef& object) {
+    const Change one{.type = type, .object = object};
+    ASSERT_TRUE(live.Take({&one, 1}).ok());
+  };
+  const test::Node node("n");
+  const test::Pod a = test::Pod("a").On("n");
+  const test::Pod b = test::Pod("b").On("n");
+  const test::Pod c = test::Pod("c").On("n");
+  change(Change::Type::kPut, &node.raw);
+  change(Change::Type::kPut, &a.raw);
+  change(Change::Type::kPut, &b.raw);
+  PodHashes kept;
+  const auto hash_of = [&](PodHashes& hashes, const char* name) {
+    hashes.Attach(live.Snapshot().catalog());
+    return hashes.Of(live.FindPod("default", name));
+  };
+  const uint64_t of_a = hash_of(kept, "a");
+  const uint64_t of_b = hash_of(kept, "b");
+  EXPECT_NE(of_a, of_b);
+  const PodId id = live.FindPod("default", "a");
+  change(Change::Type::kDelete, &a.raw);
+  change(Change::Type::kPut, &c.raw);
+  ASSERT_EQ(live.FindPod("default", "c"), id);
+  const uint64_t of_c = hash_of(kept, "c");
+  EXPECT_NE(of_c, of_a);
+  EXPECT_EQ(hash_of(kept, "b"), of_b);
+  change(Change::Type::kPut, &a.raw);
+  EXPECT_EQ(hash_of(kept, "a"), of_a);
+  PodHashes fresh;
+  EXPECT_EQ(hash_of(fresh, "c"), of_c);
 }
 
 TEST(PlanVersionsTest, RemembersTheLastPlansAndNoOthers) {

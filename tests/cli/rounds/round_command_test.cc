@@ -196,7 +196,7 @@ TEST_F(RoundCommandTest, ReplayFindsADecisionThatWasAnother) {
       absl::StrReplaceAll(shown.out.substr(0, shown.out.size() - 1), {{"NotUnneeded", "Not"}});
   // Against an empty text: it unpacks to the same decision, whatever decision the delta refers to.
   Change(absl::StrCat("UPDATE rounds SET decision = x'",
-                      absl::BytesToHexString(PackDelta("", decision)), "'"));
+                      absl::BytesToHexString(PackDelta(DeltaBase(), decision)), "'"));
   const Outcome replay = Ebb({"replay", Record()});
   EXPECT_EQ(replay.code, 1);
   EXPECT_NE(replay.out.find("DIFFERENT"), std::string::npos);

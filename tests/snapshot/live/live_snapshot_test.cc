@@ -82,20 +82,58 @@ TEST(LiveSnapshotTest, EqualsASnapshotWithOtherSymbols) {
   EXPECT_GT(twin.live().counts().renewals, 0U);
 }
 
+// Objects as text.
+class PackingSink : public AnyObjectSink {
+ public:
+  std::string text;
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    absl::StrAppend(&text, PackObject(object), "\n");
+    return absl::OkStatus();
+  }
+};
+
 // The objects that a cluster exports, as text.
 std::string Exported(LiveSnapshot& live) {
-  class PackingSink : public AnyObjectSink {
+  PackingSink sink;
+  EXPECT_TRUE(live.Export(sink).ok());
+  return sink.text;
+}
+
+TEST(LiveSnapshotTest, ExportOneGivesEachObjectThatExportGivesAndNoOther) {
+  // Compares each object that it receives with what ExportOne gives of its name.
+  class ComparingSink : public AnyObjectSink {
    public:
-    std::string text;
+    ComparingSink(LiveSnapshot& live, bool is_exported) : live_(live), is_exported_(is_exported) {}
+    int count = 0;
 
    protected:
     absl::Status OnObject(const objects::ObjectRef& object) override {
-      absl::StrAppend(&text, PackObject(object), "\n");
+      PackingSink one;
+      EXPECT_TRUE(live_.ExportOne(object, one).ok());
+      EXPECT_EQ(one.text, is_exported_ ? PackObject(object) + "\n" : "");
+      ++count;
       return absl::OkStatus();
     }
-  } sink;
-  EXPECT_TRUE(live.Export(sink).ok());
-  return sink.text;
+
+   private:
+    LiveSnapshot& live_;
+    const bool is_exported_;
+  };
+  test::LiveTwin twin(test::RandomSeed());
+  for (int step = 0; step < 500; ++step) twin.Step();
+  ComparingSink exported(twin.live(), /*is_exported=*/true);
+  ASSERT_TRUE(twin.live().Export(exported).ok());
+  EXPECT_GT(exported.count, 10);
+  ComparingSink left_out(twin.live(), /*is_exported=*/false);
+  ASSERT_TRUE(twin.live().ExportLeftOut(left_out).ok());
+  PackingSink none;
+  const Pod unknown("unknown");
+  const Node node("unknown");
+  EXPECT_TRUE(twin.live().ExportOne(&unknown.raw, none).ok());
+  EXPECT_TRUE(twin.live().ExportOne(&node.raw, none).ok());
+  EXPECT_EQ(none.text, "");
 }
 
 // Symptom: if the cluster was read while a node was away, the node's pods were in another order
