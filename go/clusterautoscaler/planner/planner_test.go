@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"net"
@@ -42,6 +41,7 @@ import (
 	. "sigs.k8s.io/cluster-autoscaler/pkg/utils/test"
 
 	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/choice"
 	"ebb/go/clusterautoscaler/engine"
 	"ebb/go/clusterautoscaler/fallback"
 	"ebb/go/clusterautoscaler/remote"
@@ -441,53 +441,29 @@ func (d *deadlines) Pass(ctx context.Context, request *clusterautoscaler.Request
 func TestSelect(t *testing.T) {
 	w := newWorld(t, nil)
 	acting := builtin.New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
-	choose := func(choice Choice) scaledown.Planner {
-		return Select(choice, func() scaledown.Planner { return acting }, w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
+	choose := func(chosen choice.Choice) scaledown.Planner {
+		return Select(chosen, func() scaledown.Planner { return acting }, w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
 	}
-	for _, choice := range []Choice{{}, {Planner: BuiltIn}, {Planner: "ebbb"}, {Planner: Ebb, Address: "localhost:1"}} {
-		if got := choose(choice); got != scaledown.Planner(acting) {
-			t.Errorf("%+v: got %T", choice, got)
+	for _, chosen := range []choice.Choice{{}, {Planner: choice.BuiltIn}, {Planner: "ebbb"}, {Planner: choice.Ebb, Address: "localhost:1"}} {
+		if got := choose(chosen); got != scaledown.Planner(acting) {
+			t.Errorf("%+v: got %T", chosen, got)
 		}
 	}
 	_, missing := engine.New()
-	for _, choice := range []Choice{{Planner: Ebb, Address: "unix:/nowhere"}, {Planner: Ebb}} {
-		p, isEbb := choose(choice).(*Planner)
+	for _, chosen := range []choice.Choice{{Planner: choice.Ebb, Address: "unix:/nowhere"}, {Planner: choice.Ebb}} {
+		p, isEbb := choose(chosen).(*Planner)
 		if !isEbb {
-			t.Fatalf("%+v: not ebb's", choice)
+			t.Fatalf("%+v: not ebb's", chosen)
 		}
 		// Without an address, ebb is missing in a program without cgo: the loops go on all the same.
 		w.update(t, p, 0)
 		expect(t, p, usual...)
-		if (p.engineErr != nil) != (choice.Address == "" && missing != nil) {
-			t.Errorf("%+v: %v", choice, p.engineErr)
+		if (p.engineErr != nil) != (chosen.Address == "" && missing != nil) {
+			t.Errorf("%+v: %v", chosen, p.engineErr)
 		}
 	}
-	if s, isShadow := choose(Choice{Planner: InShadow, Address: "unix:/nowhere"}).(*Shadow); !isShadow || s.Planner != scaledown.Planner(acting) {
+	if s, isShadow := choose(choice.Choice{Planner: choice.Shadow, Address: "unix:/nowhere"}).(*Shadow); !isShadow || s.Planner != scaledown.Planner(acting) {
 		t.Error("not in the shadow")
-	}
-}
-
-func TestFlags(t *testing.T) {
-	for _, test := range []struct {
-		arguments []string
-		want      string
-	}{
-		{nil, "{ }"},
-		{[]string{"--scale-down-planner=shadow", "--scale-down-planner-address=unix:/run/ebb.sock"}, "{shadow unix:/run/ebb.sock}"},
-		{[]string{"--scale-down-planner=ebbb"}, "ebbb: is not builtin, ebb or shadow"},
-		{[]string{"--scale-down-planner-address=/run/ebb.sock"}, "is not unix:PATH"},
-	} {
-		flags := flag.NewFlagSet("test", flag.ContinueOnError)
-		flags.SetOutput(io.Discard)
-		choice := Flags(flags)
-		err := flags.Parse(test.arguments)
-		got := fmt.Sprint(*choice)
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.HasSuffix(got, test.want) {
-			t.Errorf("%q: got %q, want %q", test.arguments, got, test.want)
-		}
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -29,6 +28,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/choice"
 	"ebb/go/clusterautoscaler/fallback"
 	"ebb/go/clusterautoscaler/line"
 	"ebb/go/clusterautoscaler/message"
@@ -72,8 +72,8 @@ type engine struct {
 
 // New returns an engine without objects. It does not connect yet.
 func New(options Options) (clusterautoscaler.Engine, error) {
-	if path, isUnix := strings.CutPrefix(options.Address, "unix:"); !isUnix || path == "" {
-		return nil, fmt.Errorf("address %q: is not unix:PATH", options.Address)
+	if err := choice.CheckAddress(options.Address); err != nil {
+		return nil, err
 	}
 	if options.Session == "" {
 		options.Session = defaultSession
