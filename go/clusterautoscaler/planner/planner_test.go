@@ -2,12 +2,14 @@ package planner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"iter"
 	"maps"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -293,6 +295,91 @@ func TestFallsBack(t *testing.T) {
 			w.engine.apply, w.engine.pass = nil, nil
 			w.update(t, p, 10*time.Minute)
 		})
+	}
+}
+
+// A removal that the autoscaler's own simulation refuses makes it decide in the loop; after too many of
+// them, ebb no longer decides.
+func TestRefusedRemovals(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		removals     []clusterautoscaler.Removal
+		destinations int
+		refusal      string
+	}{
+		{"a pod blocks", []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "blocked"}}, 4,
+			"node blocked, removal 2 of 2: pod default/blocks blocks: NotReplicated"},
+		{"the place takes no pods", []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "empty-2"},
+			{Node: "moves", Moves: []clusterautoscaler.Move{{Pod: wire.PodName{Namespace: "default", Name: "moves"}, To: "empty-2"}}}}, 4,
+			"node moves, removal 3 of 3: pod {default moves} goes to empty-2, which may not take pods"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			folder, counts, asked := t.TempDir(), map[string]int{}, 0
+			w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
+				asked++
+				return &clusterautoscaler.Result{Termination: "complete", Removals: test.removals}, nil
+			}
+			p := New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas, Options{
+				Engine: w.engine, Fallbacks: w.log, Resyncs: w.resyncs, CheckOneIn: 1, MismatchesMax: 2, RecordFolder: folder,
+				Checks: func(result string, times int) { counts[result] += times },
+			})
+			// Without the blocked node, pods find a place on nodes that go as well.
+			destinations := w.nodes[1:]
+			if test.name == "a pod blocks" {
+				destinations = w.nodes
+			}
+			for i := range 3 {
+				if err := p.UpdateClusterState(destinations, w.nodes, status{}, now.Add(time.Duration(i)*10*time.Minute)); err != nil {
+					t.Fatal(err)
+				}
+				if got := verdictsOf(p); slices.Contains(got, "blocked") && i == 0 {
+					t.Errorf("%q", got)
+				}
+			}
+			if want := map[string]int{fallback.CheckFailed: 2, fallback.Distrusted: 1}; !maps.Equal(w.log.Counts(), want) || asked != 2 {
+				t.Errorf("fallbacks %v, asked %d times", w.log.Counts(), asked)
+			}
+			if want := map[string]int{"same": 2 * (len(test.removals) - 1), "mismatch": 2}; !maps.Equal(counts, want) {
+				t.Errorf("checks %v, want %v", counts, want)
+			}
+			if err := p.checks.distrusted(); err == nil || !strings.Contains(err.Error(), test.refusal) {
+				t.Errorf("distrusted because %v", err)
+			}
+			records, err := filepath.Glob(filepath.Join(folder, "*.json"))
+			check(t, err)
+			if len(records) != 2 {
+				t.Fatalf("records %v", records)
+			}
+			var record mismatch
+			text, err := os.ReadFile(records[0])
+			check(t, err)
+			check(t, json.Unmarshal(text, &record))
+			if len(record.Cluster.Items) < 6 || !strings.HasSuffix(record.Refusal, test.refusal) || len(record.Request) == 0 {
+				t.Errorf("the record is %s", text)
+			}
+		})
+	}
+}
+
+// At least one removal is checked in each loop, and another one in the next loop.
+func TestOneInManyRemovalsIsChecked(t *testing.T) {
+	w := newWorld(t, nil)
+	counts := map[string]int{}
+	for _, test := range []struct{ oneIn, want int }{{0, 3}, {2, 5}, {-1, 0}} {
+		clear(counts)
+		p := New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas, Options{
+			Engine: w.engine, Fallbacks: w.log, Resyncs: w.resyncs, CheckOneIn: test.oneIn,
+			Checks: func(result string, times int) { counts[result] += times },
+		})
+		for i := range 3 {
+			w.update(t, p, time.Duration(i)*10*time.Minute)
+			expect(t, p, usual...)
+		}
+		if counts["same"] != test.want || len(counts) > 1 {
+			t.Errorf("one in %d: checks %v, want %d", test.oneIn, counts, test.want)
+		}
+		check(t, w.engine.Engine.Reset())
 	}
 }
 

@@ -22,7 +22,9 @@ func Select(chosen choice.Choice, builtin func() scaledown.Planner, autoscalingC
 		newFallbackLog().Note(fallback.Flags, 1, err)
 		return builtin()
 	}
-	opts := Options{Address: chosen.Address}
+	opts := Options{
+		Address: chosen.Address, CheckOneIn: chosen.CheckOneIn, MismatchesMax: chosen.MismatchesMax, RecordFolder: chosen.RecordFolder,
+	}
 	switch chosen.Planner {
 	case choice.Ebb:
 		p := New(autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts)
