@@ -33,6 +33,8 @@ type Engine interface {
 
 // Options are the autoscaler's options that cannot be set for a single node group.
 type Options struct {
+	// Minor version whose scheduler's rules apply: "1.36". "": that of the newest kubelet.
+	KubernetesVersion                 string
 	ScaleDownUnreadyEnabled           bool
 	IgnoreMirrorPodsUtilization       bool
 	SkipNodesWithSystemPods           bool

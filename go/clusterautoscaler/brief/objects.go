@@ -156,7 +156,7 @@ func (w *Writer) volume(volume *v1.Volume) {
 
 func (w *Writer) podStatus(field int, status *v1.PodStatus) {
 	end := w.at
-	backwards(status.NodeAllocatableResourceClaimStatuses, w.nodeClaim)
+	backwards(status.NodeAllocatableResourceClaimStatuses, func(each *v1.NodeAllocatableResourceClaimStatus) { w.whole(21, each) })
 	if status.Resources != nil {
 		inner := w.at
 		w.resources(2, status.Resources.Requests)
@@ -190,15 +190,6 @@ func (w *Writer) podCondition(condition *v1.PodCondition) {
 	w.text(2, string(condition.Status))
 	w.text(1, string(condition.Type))
 	w.close(2, end)
-}
-
-// nodeClaim writes what a resource claim takes of the node's own resources; the claim's identity
-// does not matter.
-func (w *Writer) nodeClaim(claim *v1.NodeAllocatableResourceClaimStatus) {
-	end := w.at
-	w.resources(3, claim.Resources)
-	backwards(claim.Containers, func(each *string) { w.text(2, *each) })
-	w.close(21, end)
 }
 
 // containerStatus writes a status only if it has resources or allocated resources; no other status

@@ -6,6 +6,8 @@ import (
 	"context"
 	"iter"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"ebb/go/clusterautoscaler"
 	"ebb/go/clusterautoscaler/line"
 	"ebb/go/clusterautoscaler/message"
@@ -70,6 +72,13 @@ func (e *engine) Configure(ctx context.Context, o clusterautoscaler.Options) err
 	settings, err := message.SettingsOf(o)
 	if err != nil {
 		return err
+	}
+	if o.KubernetesVersion != "" {
+		load, err := structpb.NewValue(map[string]any{"kubernetesVersion": o.KubernetesVersion})
+		if err != nil {
+			return err
+		}
+		settings.Options.Fields["load"] = load
 	}
 	return e.cluster.SetSettings(ctx, settings)
 }

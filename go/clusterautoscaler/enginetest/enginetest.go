@@ -92,8 +92,49 @@ func Run(t *testing.T, newEngine func() (clusterautoscaler.Engine, error)) {
 		"PodsAsListed": podsAsListed,
 		"ApplyInOrder": applyInOrder,
 		"Refuses":      refuses,
+		"Version":      version,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t, newEngine)) })
+	}
+}
+
+// The rules are those of the program's scheduler, not those of the newest kubelet: until 1.36, a
+// namespaceSelector in a term of the pod that is placed selects every namespace if it also matches no
+// labels, and from 1.37 on the namespaces that it matches.
+func version(t *testing.T, ebb clusterautoscaler.Engine) {
+	missing := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpDoesNotExist}}}
+	apart := Pod("apart", "full", 600, 100)
+	apart.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
+		{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}}, NamespaceSelector: missing, TopologyKey: v1.LabelHostname}}}}
+	other := Pod("other", "used", 600, 100)
+	other.Namespace, other.Labels = "labelled", map[string]string{"app": "other"}
+	views := []feed.NodeView{
+		{Node: Node("full", 2000, 1000), Pods: []*v1.Pod{apart}},
+		{Node: Node("used", 2000, 1000), Pods: []*v1.Pod{other}},
+	}
+	for _, view := range views {
+		view.Node.Labels = map[string]string{v1.LabelHostname: view.Node.Name}
+	}
+	namespaces := func() []feed.List {
+		return []feed.List{{Kind: wire.Namespace, Objects: []feed.Object{
+			&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}},
+			&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "a"}}},
+		}}}
+	}
+	for _, test := range []struct {
+		version string
+		moves   int
+	}{{"1.36", 0}, {"1.37", 1}} {
+		check(t, ebb.Reset())
+		check(t, ebb.Configure(context.Background(), clusterautoscaler.Options{ScaleDownUnreadyEnabled: true, KubernetesVersion: test.version}))
+		check(t, ebb.Apply(context.Background(), feed.New().Changes(views, namespaces)))
+		ask := Request(views)
+		ask.Candidates = ask.Candidates[:1]
+		result, err := ebb.Pass(context.Background(), ask)
+		check(t, err)
+		if len(result.Removals) != test.moves {
+			t.Errorf("by the rules of %s %v go, %v stay", test.version, result.Removals, result.Kept)
+		}
 	}
 }
 

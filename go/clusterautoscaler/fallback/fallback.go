@@ -14,7 +14,9 @@ const (
 	PassFailed        = "pass-failed"        // The engine returned no answer.
 	AnswerUnknown     = "answer-unknown"     // The engine named an unknown pod or reason.
 	Deadline          = "deadline"           // The engine had no time.
-	SchedulerConfig   = "scheduler-config"   // The scheduler has a configuration.
+	KubernetesVersion = "kubernetes-version" // The scheduler is of a version whose rules the engine does not follow.
+	FeatureGates      = "feature-gates"      // A feature gate that changes a filter is not at its default.
+	SchedulerConfig   = "scheduler-config"   // A filter of the scheduler has other arguments than the default ones.
 	SchedulerPlugins  = "scheduler-plugins"  // The framework does not run the default plugins.
 	DrainabilityRules = "drainability-rules" // The fork has drainability rules of its own.
 	DeleteOptions     = "delete-options"     // A timeout is not a whole number of seconds.
@@ -22,6 +24,8 @@ const (
 	OwnSimulator      = "own-simulator"      // The fork has a simulator of its own.
 	Snapshot          = "snapshot"           // The snapshot could not be listed.
 	Flags             = "flags"              // A flag has an unknown value.
+	CheckFailed       = "check-failed"       // The autoscaler's own simulation refused a removal of the engine.
+	Distrusted        = "distrusted"         // It refused too many removals; until the next start.
 
 	// For a loop, if the engine is another process:
 	DaemonUnavailable = "daemon-unavailable" // It cannot be reached, or the connection broke.

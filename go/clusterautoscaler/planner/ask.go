@@ -47,6 +47,11 @@ func (p *Planner) askEngine(l *loop) (cause string, err error) {
 	if cause != "" {
 		return cause, err
 	}
+	if l.acts {
+		if err := p.check(&a); err != nil {
+			return fallback.CheckFailed, err
+		}
+	}
 	p.take(l, a.answer, a.question)
 	for cause, nodes := range a.question.causes {
 		p.fallbacks.Note(cause, nodes, nil)
@@ -116,6 +121,7 @@ func (p *Planner) forget(otherwise string, err error) (string, error) {
 
 func (p *Planner) configure(ctx context.Context) error {
 	now := clusterautoscaler.Options{
+		KubernetesVersion:                  p.meaning.version,
 		ScaleDownUnreadyEnabled:            p.autoscalingCtx.ScaleDownUnreadyEnabled || p.ownEligibility(),
 		IgnoreMirrorPodsUtilization:        p.autoscalingCtx.IgnoreMirrorPodsUtilization,
 		SkipNodesWithSystemPods:            p.deleteOptions.SkipNodesWithSystemPods,

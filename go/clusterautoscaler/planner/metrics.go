@@ -31,12 +31,17 @@ var (
 		Name:      "ebb_shadow_differences_total",
 		Help:      "Nodes that ebb judged differently from the built-in planner, by kind.",
 	}, []string{"kind"})
+	checksTotal = k8smetrics.NewCounterVec(&k8smetrics.CounterOpts{
+		Namespace: "cluster_autoscaler",
+		Name:      "ebb_checks_total",
+		Help:      "Removals found by ebb that the autoscaler's own simulation was to check: same, mismatch, or skipped.",
+	}, []string{"result"})
 	registerOnce sync.Once
 )
 
 func registerMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(fallbacksTotal, resyncsTotal, shadowLoopsTotal, shadowDifferencesTotal)
+		legacyregistry.MustRegister(fallbacksTotal, resyncsTotal, shadowLoopsTotal, shadowDifferencesTotal, checksTotal)
 	})
 }
 
@@ -48,6 +53,11 @@ func fallbackText(cause string, detail error) string {
 		text += ": " + detail.Error()
 	}
 	return text + " (logged once for each reason)"
+}
+
+func newCheckCounter() func(result string, times int) {
+	registerMetrics()
+	return func(result string, times int) { checksTotal.WithLabelValues(result).Add(float64(times)) }
 }
 
 func newResyncLog() *fallback.Log {

@@ -47,6 +47,12 @@ type Options struct {
 	Fallbacks *fallback.Log
 	// Counts why the engine received the whole cluster again. Nil means log and metrics.
 	Resyncs *fallback.Log
+	// How removals are checked; the zero values and flags of package choice.
+	CheckOneIn    int
+	MismatchesMax int
+	RecordFolder  string
+	// Counts the checks: same, mismatch or skipped. Nil means metrics.
+	Checks func(result string, times int)
 }
 
 type eligibilityChecker interface {
@@ -90,7 +96,9 @@ type Planner struct {
 	controllers map[string]bool
 	fallbacks   *fallback.Log
 	resyncs     *fallback.Log
-	plugins     error
+	meaning     meaning
+	checks      checks
+	countChecks func(result string, times int)
 	// The engine has all that the feed has reported.
 	synced bool
 	// Whether ebb evaluated the last loop; and, if this planner does not act, the nodes that it did
@@ -120,7 +128,7 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 		actuationInjector:     scheduling.NewHintingSimulator(),
 		feed:                  feed.New(),
 		controllers:           map[string]bool{},
-		plugins:               checkPlugins(autoscalingCtx.FrameworkHandle),
+		meaning:               meaningOf(autoscalingCtx),
 	}
 	p.feed.Special = p.lookAt
 	if autoscalingCtx.NodeDeletionCandidateTTL != 0 {
@@ -142,6 +150,10 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 		p.engine, p.engineErr = remote.New(remote.Options{Address: given.Address})
 	default:
 		p.engine, p.engineErr = engine.New()
+	}
+	p.checks = newChecks(given, simulator.NewRemovalSimulator(autoscalingCtx.ListerRegistry, autoscalingCtx.ClusterSnapshot, deleteOptions, drainabilityRules, false))
+	if p.countChecks = given.Checks; p.countChecks == nil {
+		p.countChecks = newCheckCounter()
 	}
 	if p.fallbacks == nil {
 		p.fallbacks = newFallbackLog()

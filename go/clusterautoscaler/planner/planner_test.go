@@ -2,13 +2,14 @@ package planner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ import (
 	. "sigs.k8s.io/cluster-autoscaler/pkg/utils/test"
 
 	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/choice"
 	"ebb/go/clusterautoscaler/engine"
 	"ebb/go/clusterautoscaler/fallback"
 	"ebb/go/clusterautoscaler/remote"
@@ -296,6 +298,91 @@ func TestFallsBack(t *testing.T) {
 	}
 }
 
+// A removal that the autoscaler's own simulation refuses makes it decide in the loop; after too many of
+// them, ebb no longer decides.
+func TestRefusedRemovals(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		removals     []clusterautoscaler.Removal
+		destinations int
+		refusal      string
+	}{
+		{"a pod blocks", []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "blocked"}}, 4,
+			"node blocked, removal 2 of 2: pod default/blocks blocks: NotReplicated"},
+		{"the place takes no pods", []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "empty-2"},
+			{Node: "moves", Moves: []clusterautoscaler.Move{{Pod: wire.PodName{Namespace: "default", Name: "moves"}, To: "empty-2"}}}}, 4,
+			"node moves, removal 3 of 3: pod {default moves} goes to empty-2, which may not take pods"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			folder, counts, asked := t.TempDir(), map[string]int{}, 0
+			w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
+				asked++
+				return &clusterautoscaler.Result{Termination: "complete", Removals: test.removals}, nil
+			}
+			p := New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas, Options{
+				Engine: w.engine, Fallbacks: w.log, Resyncs: w.resyncs, CheckOneIn: 1, MismatchesMax: 2, RecordFolder: folder,
+				Checks: func(result string, times int) { counts[result] += times },
+			})
+			// Without the blocked node, pods find a place on nodes that go as well.
+			destinations := w.nodes[1:]
+			if test.name == "a pod blocks" {
+				destinations = w.nodes
+			}
+			for i := range 3 {
+				if err := p.UpdateClusterState(destinations, w.nodes, status{}, now.Add(time.Duration(i)*10*time.Minute)); err != nil {
+					t.Fatal(err)
+				}
+				if got := verdictsOf(p); slices.Contains(got, "blocked") && i == 0 {
+					t.Errorf("%q", got)
+				}
+			}
+			if want := map[string]int{fallback.CheckFailed: 2, fallback.Distrusted: 1}; !maps.Equal(w.log.Counts(), want) || asked != 2 {
+				t.Errorf("fallbacks %v, asked %d times", w.log.Counts(), asked)
+			}
+			if want := map[string]int{"same": 2 * (len(test.removals) - 1), "mismatch": 2}; !maps.Equal(counts, want) {
+				t.Errorf("checks %v, want %v", counts, want)
+			}
+			if err := p.checks.distrusted(); err == nil || !strings.Contains(err.Error(), test.refusal) {
+				t.Errorf("distrusted because %v", err)
+			}
+			records, err := filepath.Glob(filepath.Join(folder, "*.json"))
+			check(t, err)
+			if len(records) != 2 {
+				t.Fatalf("records %v", records)
+			}
+			var record mismatch
+			text, err := os.ReadFile(records[0])
+			check(t, err)
+			check(t, json.Unmarshal(text, &record))
+			if len(record.Cluster.Items) < 6 || !strings.HasSuffix(record.Refusal, test.refusal) || len(record.Request) == 0 {
+				t.Errorf("the record is %s", text)
+			}
+		})
+	}
+}
+
+// At least one removal is checked in each loop, and another one in the next loop.
+func TestOneInManyRemovalsIsChecked(t *testing.T) {
+	w := newWorld(t, nil)
+	counts := map[string]int{}
+	for _, test := range []struct{ oneIn, want int }{{0, 3}, {2, 5}, {-1, 0}} {
+		clear(counts)
+		p := New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas, Options{
+			Engine: w.engine, Fallbacks: w.log, Resyncs: w.resyncs, CheckOneIn: test.oneIn,
+			Checks: func(result string, times int) { counts[result] += times },
+		})
+		for i := range 3 {
+			w.update(t, p, time.Duration(i)*10*time.Minute)
+			expect(t, p, usual...)
+		}
+		if counts["same"] != test.want || len(counts) > 1 {
+			t.Errorf("one in %d: checks %v, want %d", test.oneIn, counts, test.want)
+		}
+		check(t, w.engine.Engine.Reset())
+	}
+}
+
 // A daemon that was started again, or whose session another client has changed, costs no loop: it
 // receives the whole cluster and is asked again.
 func TestALostSessionIsFilledAgainInTheSameLoop(t *testing.T) {
@@ -441,53 +528,29 @@ func (d *deadlines) Pass(ctx context.Context, request *clusterautoscaler.Request
 func TestSelect(t *testing.T) {
 	w := newWorld(t, nil)
 	acting := builtin.New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
-	choose := func(choice Choice) scaledown.Planner {
-		return Select(choice, func() scaledown.Planner { return acting }, w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
+	choose := func(chosen choice.Choice) scaledown.Planner {
+		return Select(chosen, func() scaledown.Planner { return acting }, w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
 	}
-	for _, choice := range []Choice{{}, {Planner: BuiltIn}, {Planner: "ebbb"}, {Planner: Ebb, Address: "localhost:1"}} {
-		if got := choose(choice); got != scaledown.Planner(acting) {
-			t.Errorf("%+v: got %T", choice, got)
+	for _, chosen := range []choice.Choice{{}, {Planner: choice.BuiltIn}, {Planner: "ebbb"}, {Planner: choice.Ebb, Address: "localhost:1"}} {
+		if got := choose(chosen); got != scaledown.Planner(acting) {
+			t.Errorf("%+v: got %T", chosen, got)
 		}
 	}
 	_, missing := engine.New()
-	for _, choice := range []Choice{{Planner: Ebb, Address: "unix:/nowhere"}, {Planner: Ebb}} {
-		p, isEbb := choose(choice).(*Planner)
+	for _, chosen := range []choice.Choice{{Planner: choice.Ebb, Address: "unix:/nowhere"}, {Planner: choice.Ebb}} {
+		p, isEbb := choose(chosen).(*Planner)
 		if !isEbb {
-			t.Fatalf("%+v: not ebb's", choice)
+			t.Fatalf("%+v: not ebb's", chosen)
 		}
 		// Without an address, ebb is missing in a program without cgo: the loops go on all the same.
 		w.update(t, p, 0)
 		expect(t, p, usual...)
-		if (p.engineErr != nil) != (choice.Address == "" && missing != nil) {
-			t.Errorf("%+v: %v", choice, p.engineErr)
+		if (p.engineErr != nil) != (chosen.Address == "" && missing != nil) {
+			t.Errorf("%+v: %v", chosen, p.engineErr)
 		}
 	}
-	if s, isShadow := choose(Choice{Planner: InShadow, Address: "unix:/nowhere"}).(*Shadow); !isShadow || s.Planner != scaledown.Planner(acting) {
+	if s, isShadow := choose(choice.Choice{Planner: choice.Shadow, Address: "unix:/nowhere"}).(*Shadow); !isShadow || s.Planner != scaledown.Planner(acting) {
 		t.Error("not in the shadow")
-	}
-}
-
-func TestFlags(t *testing.T) {
-	for _, test := range []struct {
-		arguments []string
-		want      string
-	}{
-		{nil, "{ }"},
-		{[]string{"--scale-down-planner=shadow", "--scale-down-planner-address=unix:/run/ebb.sock"}, "{shadow unix:/run/ebb.sock}"},
-		{[]string{"--scale-down-planner=ebbb"}, "ebbb: is not builtin, ebb or shadow"},
-		{[]string{"--scale-down-planner-address=/run/ebb.sock"}, "is not unix:PATH"},
-	} {
-		flags := flag.NewFlagSet("test", flag.ContinueOnError)
-		flags.SetOutput(io.Discard)
-		choice := Flags(flags)
-		err := flags.Parse(test.arguments)
-		got := fmt.Sprint(*choice)
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.HasSuffix(got, test.want) {
-			t.Errorf("%q: got %q, want %q", test.arguments, got, test.want)
-		}
 	}
 }
 

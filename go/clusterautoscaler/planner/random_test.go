@@ -58,6 +58,32 @@ func TestShadowOfRandomClusters(t *testing.T) {
 	}
 }
 
+// The autoscaler's own simulation refuses no removal that ebb finds.
+func TestChecksOfRandomClusters(t *testing.T) {
+	total := tally{causes: map[string]int{}, reasons: map[string]int{}}
+	counts := map[string]int{}
+	for i := range *clusters {
+		c := newCluster(*seed + int64(i))
+		c.inCharge = func(result string, times int) { counts[result] += times }
+		given, _, acting := c.start(t, &total)
+		for c.loop = 0; c.loop < 3; c.loop++ {
+			if c.loop > 0 {
+				c.change()
+			}
+			c.show(t, given)
+			if err := acting.UpdateClusterState(c.some(90), c.some(95), c, c.now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if counts["mismatch"] > 0 {
+			t.Fatalf("seed %d: checks %v", *seed+int64(i), counts)
+		}
+	}
+	if t.Logf("checks %v, fallbacks %v", counts, total.causes); counts["same"] == 0 {
+		t.Error("no removal was checked")
+	}
+}
+
 type tally struct {
 	loops, nodes, removable, differing int
 	causes, reasons                    map[string]int
@@ -65,7 +91,7 @@ type tally struct {
 
 func runCluster(t *testing.T, seed int64, total *tally) (differ bool) {
 	c := newCluster(seed)
-	given, beside := c.start(t, total)
+	given, beside, _ := c.start(t, total)
 	beside.Report = func(answered bool, differences []shadow.Difference) {
 		if !answered {
 			t.Errorf("seed %d, loop %d: ebb gave no answer", seed, c.loop)
@@ -112,6 +138,8 @@ type cluster struct {
 	devices     map[string]int                        // By node: their number.
 	claims      map[string]*resourceapi.ResourceClaim // By pod.
 	sets        []*appsv1.ReplicaSet
+	// If set, ebb acts and counts all its removals here.
+	inCharge func(result string, times int)
 }
 
 func newCluster(seed int64) *cluster {
@@ -165,7 +193,8 @@ func newCluster(seed int64) *cluster {
 	return c
 }
 
-func (c *cluster) start(t *testing.T, total *tally) (*ca_context.AutoscalingContext, *planner.Shadow) {
+// start returns ebb beside the built-in planner, or ebb alone if it is in charge.
+func (c *cluster) start(t *testing.T, total *tally) (*ca_context.AutoscalingContext, *planner.Shadow, *planner.Planner) {
 	snapshot, handle, err := testsnapshot.NewCustomTestSnapshotAndHandle(store.NewDeltaSnapshotStore())
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +248,11 @@ func (c *cluster) start(t *testing.T, total *tally) (*ca_context.AutoscalingCont
 		Count: func(cause string, times int) { total.causes[cause] += times },
 		Say:   func(cause string, detail error) { t.Logf("%s: %v", cause, detail) },
 	}
-	return given, planner.NewShadow(acting, given, processors, deletion, drain, quotas, planner.Options{Fallbacks: log, Address: *planner.Address})
+	opts := planner.Options{Fallbacks: log, Address: *planner.Address, CheckOneIn: 1, Checks: c.inCharge}
+	if c.inCharge != nil {
+		return given, nil, planner.New(given, processors, deletion, drain, quotas, opts)
+	}
+	return given, planner.NewShadow(acting, given, processors, deletion, drain, quotas, opts), nil
 }
 
 // slicesOf returns what the driver offers on the node. One slice, because a snapshot lists the slices

@@ -1,9 +1,6 @@
 package planner
 
 import (
-	"flag"
-	"fmt"
-
 	"k8s.io/klog/v2"
 	ca_context "sigs.k8s.io/cluster-autoscaler/pkg/context"
 	"sigs.k8s.io/cluster-autoscaler/pkg/core/scaledown"
@@ -12,80 +9,38 @@ import (
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/drainability/rules"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/options"
 
+	"ebb/go/clusterautoscaler/choice"
 	"ebb/go/clusterautoscaler/fallback"
-	"ebb/go/clusterautoscaler/remote"
 )
-
-// Values of --scale-down-planner.
-const (
-	BuiltIn  = "builtin"
-	Ebb      = "ebb"
-	InShadow = "shadow"
-)
-
-// Choice is what the flags say.
-type Choice struct {
-	// Planner is BuiltIn, Ebb or InShadow; "" means BuiltIn.
-	Planner string
-	// Address is where ebb is asked; "" means inside the program.
-	Address string
-}
-
-// Flags defines --scale-down-planner and --scale-down-planner-address.
-func Flags(flags *flag.FlagSet) *Choice {
-	choice := &Choice{}
-	set := func(field *string) func(string) error {
-		return func(value string) error {
-			*field = value
-			return choice.check()
-		}
-	}
-	flags.Func("scale-down-planner", "Which planner decides what is scaled down: builtin (the default), ebb, or shadow, where the built-in one acts and ebb's differences from it are reported.", set(&choice.Planner))
-	flags.Func("scale-down-planner-address", "The socket of an `ebb serve` beside this process, unix:PATH, which plans for --scale-down-planner=ebb and shadow. Without it ebb must be built into this program.", set(&choice.Address))
-	return choice
-}
-
-func (c Choice) check() error {
-	switch c.Planner {
-	case "", BuiltIn, Ebb, InShadow:
-	default:
-		return fmt.Errorf("--scale-down-planner=%s: is not %s, %s or %s", c.Planner, BuiltIn, Ebb, InShadow)
-	}
-	if c.Address == "" {
-		return nil
-	}
-	if _, err := remote.New(remote.Options{Address: c.Address}); err != nil {
-		return fmt.Errorf("--scale-down-planner-address: %w", err)
-	}
-	return nil
-}
 
 // Select returns the planner of a choice; `builtin` makes the built-in one. It also does so for a
-// choice that Flags would reject, and then logs an error. If ebb is chosen and cannot be made, the
+// choice that choice.Flags would reject, and then logs an error. If ebb is chosen and cannot be made, the
 // log says why, and the autoscaler's own simulation decides in each loop.
-func Select(choice Choice, builtin func() scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory) scaledown.Planner {
-	if err := choice.check(); err != nil {
+func Select(chosen choice.Choice, builtin func() scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory) scaledown.Planner {
+	if err := chosen.Check(); err != nil {
 		klog.Errorf("The built-in planner decides: %v", err)
 		newFallbackLog().Note(fallback.Flags, 1, err)
 		return builtin()
 	}
-	opts := Options{Address: choice.Address}
-	switch choice.Planner {
-	case Ebb:
+	opts := Options{
+		Address: chosen.Address, CheckOneIn: chosen.CheckOneIn, MismatchesMax: chosen.MismatchesMax, RecordFolder: chosen.RecordFolder,
+	}
+	switch chosen.Planner {
+	case choice.Ebb:
 		p := New(autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts)
-		p.sayIfMissing(choice)
+		p.sayIfMissing(chosen)
 		return p
-	case InShadow:
+	case choice.Shadow:
 		s := NewShadow(builtin(), autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts)
-		s.ebb.sayIfMissing(choice)
+		s.ebb.sayIfMissing(chosen)
 		return s
 	}
 	return builtin()
 }
 
-func (p *Planner) sayIfMissing(choice Choice) {
+func (p *Planner) sayIfMissing(chosen choice.Choice) {
 	if p.engineErr != nil {
-		klog.Errorf("--scale-down-planner=%s: %v", choice.Planner, p.engineErr)
+		klog.Errorf("--scale-down-planner=%s: %v", chosen.Planner, p.engineErr)
 	}
 }
 

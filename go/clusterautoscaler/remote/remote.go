@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -29,6 +28,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/choice"
 	"ebb/go/clusterautoscaler/fallback"
 	"ebb/go/clusterautoscaler/line"
 	"ebb/go/clusterautoscaler/message"
@@ -64,6 +64,8 @@ type engine struct {
 	connection *grpc.ClientConn // Nil: not connected.
 	stub       plannergrpc.PlannerClient
 	settings   *plannerpb.Settings
+	// By whose rules pods are placed: "v1.36.0". "": by those of the newest kubelet.
+	kubernetesVersion string
 	// Stands for the state of the session; "": the engine has no session.
 	token  string
 	closed bool
@@ -72,8 +74,8 @@ type engine struct {
 
 // New returns an engine without objects. It does not connect yet.
 func New(options Options) (clusterautoscaler.Engine, error) {
-	if path, isUnix := strings.CutPrefix(options.Address, "unix:"); !isUnix || path == "" {
-		return nil, fmt.Errorf("address %q: is not unix:PATH", options.Address)
+	if err := choice.CheckAddress(options.Address); err != nil {
+		return nil, err
 	}
 	if options.Session == "" {
 		options.Session = defaultSession
@@ -84,10 +86,14 @@ func New(options Options) (clusterautoscaler.Engine, error) {
 	return &engine{options: options, line: newLine()}, nil
 }
 
-// Configure passes the options with each question, so it needs no daemon.
+// Configure passes the options with each question, and the version of Kubernetes with each Apply, so it
+// needs no daemon.
 func (e *engine) Configure(_ context.Context, o clusterautoscaler.Options) (err error) {
 	if e.closed {
 		return clusterautoscaler.ErrClosed
+	}
+	if e.kubernetesVersion = ""; o.KubernetesVersion != "" {
+		e.kubernetesVersion = "v" + o.KubernetesVersion + ".0"
 	}
 	e.settings, err = message.SettingsOf(o)
 	return err

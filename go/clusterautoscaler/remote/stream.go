@@ -144,7 +144,8 @@ func (s *stream) take(ctx context.Context, batch *batch) error {
 
 // begin returns the fields of the first message.
 func (s *stream) begin(ctx context.Context) (mem.Buffer, error) {
-	head, err := protobuf.Marshal(&plannerpb.SyncRequest{Session: s.engine.options.Session, ClusterToken: s.engine.token})
+	head, err := protobuf.Marshal(&plannerpb.SyncRequest{Session: s.engine.options.Session, ClusterToken: s.engine.token,
+		KubernetesVersion: s.engine.kubernetesVersion})
 	if err != nil {
 		return nil, err
 	}
