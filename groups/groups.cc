@@ -76,6 +76,10 @@ class Labels {
                            [&](std::string_view key) { return Find(key); });
     if (rules.gpu_label) custom_gpu_key_ = Find(*rules.gpu_label);
     has_custom_gpu_ = rules.gpu_label.has_value();
+    known_.resize(catalog.nodes());
+    for (uint32_t n = 0; n < catalog.nodes() && !present_.empty(); ++n) {
+      if (catalog.IsThere(NodeId{n})) known_[n] = FindKnownLabel(NodeId{n});
+    }
   }
 
   [[nodiscard]] Key Find(std::string_view key) const { return catalog_.symbols().Find(key); }
@@ -160,7 +164,9 @@ class Labels {
     return label.only_scheme.empty() || label.only_scheme == SchemeOfProviderId(node);
   }
 
-  [[nodiscard]] const GroupLabel* KnownLabel(NodeId node) const {
+  [[nodiscard]] const GroupLabel* KnownLabel(NodeId node) const { return known_[Index(node)]; }
+
+  [[nodiscard]] const GroupLabel* FindKnownLabel(NodeId node) const {
     for (const GroupLabel* const label : present_) {
       if (Counts(*label, node)) return label;
     }
@@ -218,6 +224,7 @@ class Labels {
   Key custom_key_;
   std::array<Key, kGroupLabels.size()> keys_;
   std::vector<const GroupLabel*> present_;  // Entries of kGroupLabels that have a key, in order.
+  std::vector<const GroupLabel*> known_;    // By NodeId: FindKnownLabel(), found once.
   std::array<Key, kGpuLabels.size()> gpu_keys_;
   bool has_custom_gpu_ = false;
   Key custom_gpu_key_;

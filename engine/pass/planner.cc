@@ -72,8 +72,9 @@
 // pass would often wait for memory.  Therefore Prefetch loads what the next node needs while the
 // current one is judged.  If there are many shapes or topology tables, the way from a pod to its
 // counts takes four dependent loads: its shape's id, the row of the shape, the table, the counts.
-// PrefetchByShapes makes one of them for each of the next four nodes, so that none has to wait for
-// the one before.  For a shape whose row is not filled yet, it loads the shape and its requests.
+// If the row is not filled yet, the shape and its lists of requests and tables come before it.
+// PrefetchByShapes makes one of these loads for each of the next nodes, so that none has to wait
+// for the one before.
 
 namespace ebb {
 
@@ -479,17 +480,16 @@ class PassRun {
   // now, and the nodes after it.
   void PrefetchByShapes(std::span<const NodeId> nodes) {
     std::rotate(coming_.begin(), coming_.begin() + 1, coming_.end());
-    const auto& [one, two, three] = coming_;
+    const auto& [one, two, three, four] = coming_;
     const TopologyCounts& topology = snapshot_.topology();
     PodScan& scan = fork_.scan();
     for (const PodShapeId shape : one) {
-      if (!scan.HasRow(shape)) {
-        PrefetchRequests(shape);
-        continue;
-      }
       for (const TableId table : scan.FeedsOf(shape)) topology.PrefetchCounts(table);
     }
     for (const PodShapeId shape : two) {
+      if (!scan.HasRow(shape)) PrefetchLists(shape);
+    }
+    for (const PodShapeId shape : three) {
       if (!scan.HasRow(shape)) {
         PrefetchShape(shape);
         continue;
@@ -497,7 +497,7 @@ class PassRun {
       for (const TableId table : scan.FeedsOf(shape)) topology.Prefetch(table);
     }
     ListShapes(nodes.size() > kAhead ? nodes[kAhead] : kNoNode, coming_.back());
-    for (const PodShapeId shape : three) scan.Prefetch(shape);
+    for (const PodShapeId shape : four) scan.Prefetch(shape);
     if (nodes.size() > kAhead + 1) Prefetch(nodes[kAhead + 1]);
   }
 
@@ -508,11 +508,12 @@ class PassRun {
     for (size_t at = 0; at < sizeof(PodShape); at += kLine) __builtin_prefetch(shape + at);
   }
 
-  // Loads the requests of a PodShape that is loaded.
-  void PrefetchRequests(PodShapeId id) const {
+  // Loads the lists of a PodShape that its row is filled from.  The shape is loaded.
+  void PrefetchLists(PodShapeId id) const {
     const PodShape& shape = catalog_.shape(id);
     __builtin_prefetch(shape.fit_requests.data());
     __builtin_prefetch(shape.charge_requests.data());
+    __builtin_prefetch(shape.feeds.data());
   }
 
   void ListShapes(NodeId node, std::vector<PodShapeId>& shapes) const {
@@ -718,7 +719,7 @@ class PassRun {
                                 catalog_.pod_shapes() > kShapesInCache;
   // For PrefetchByShapes: the shapes of the pods on each of the next nodes.  One node for each of
   // its dependent loads but the first, so not a number to tune.
-  static constexpr size_t kAhead = 3;
+  static constexpr size_t kAhead = 4;
   std::array<std::vector<PodShapeId>, kAhead> coming_;
 };
 
