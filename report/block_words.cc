@@ -29,11 +29,18 @@ std::string GangWords(const Catalog& catalog, PodId pod) {
   if (!held_by) return "";
   const Gang& gang = catalog.gangs()[*held_by];
   const GangStates::State& state = catalog.gang_states().gangs[*held_by];
-  const std::string runs = fmt::format(
+  std::string runs = fmt::format(
       "{} of {} {}/{} {} on {}", Count(static_cast<uint64_t>(state.running), "pod", "pods"),
       ToString(gang.kind), Printable(catalog.Text(gang.namespace_name)),
       Printable(catalog.Text(gang.name)), state.running == 1 ? "runs" : "run",
       Count(static_cast<uint64_t>(state.nodes), "node", "nodes"));
+  if (state.declared > 0) {
+    runs += fmt::format(
+        ", {} {} declared",
+        Count(static_cast<uint64_t>(state.declared), gang.kind == GangKind::kJobSet ? "Job" : "pod",
+              gang.kind == GangKind::kJobSet ? "Jobs" : "pods"),
+        state.declared == 1 ? "is" : "are");
+  }
   if (!gang.not_understood.empty()) {
     return fmt::format("{}, and the group is not understood: {}", runs,
                        Printable(gang.not_understood));
@@ -43,7 +50,7 @@ std::string GangWords(const Catalog& catalog, PodId pod) {
       state.leaving == 0
           ? ""
           : fmt::format(" ({} of them on nodes that are being deleted)", state.leaving);
-  return fmt::format("{}{}, of which {} must run", runs, leaving, gang.min_count.value_or(0));
+  return fmt::format("{}{}, of which {} must run", runs, leaving, state.least);
 }
 
 // Why the eviction API would not ask the pod's budget; "" if it would.

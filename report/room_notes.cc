@@ -52,6 +52,8 @@ std::vector<RoomNotes::GangNote> GangsOf(const PlanReport& report) {
                      .kept_nodes = kept[g],
                      .moves = state.running > 0 && moved[g] >= state.running,
                      .min_count = gang.min_count,
+                     .declared = state.declared,
+                     .missing = state.missing,
                      .not_understood = gang.not_understood});
   }
   std::ranges::sort(notes, {}, [](const auto& note) { return std::tie(note.name, note.kind); });
@@ -207,6 +209,8 @@ void PutRoomNotes(const RoomNotes& notes, Json& summary) {
                  {"keptNodes", gang.kept_nodes}};
     if (gang.moves) json["moves"] = true;
     if (gang.min_count) json["minCount"] = *gang.min_count;
+    if (gang.declared > 0) json["declaredSize"] = gang.declared;
+    if (gang.missing > 0) json["notInInput"] = gang.missing;
     if (!gang.not_understood.empty()) json["notUnderstood"] = gang.not_understood;
     summary["gangs"].push_back(std::move(json));
   }
@@ -244,8 +248,9 @@ std::vector<std::string> RoomNotesText(const RoomNotes& notes) {
     kept += gang.kept_nodes;
     (gang.moves ? moving : gangs)
         .push_back(
-            fmt::format("{} {}, {} on {}{}", gang.kind, gang.name, PodsText(gang.pods),
+            fmt::format("{} {}, {} on {}{}{}", gang.kind, gang.name, PodsText(gang.pods),
                         Count(static_cast<uint64_t>(gang.nodes), "node", "nodes"),
+                        gang.missing == 0 ? "" : fmt::format(", {} not in the input", gang.missing),
                         gang.not_understood.empty()
                             ? ""
                             : fmt::format(", which is not understood ({})", gang.not_understood)));

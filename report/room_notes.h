@@ -27,6 +27,8 @@ struct RoomNotes {
     int64_t kept_nodes = 0;  // Nodes whose reason is the gang.
     bool moves = false;      // The plan moves all of its pods.
     std::optional<int64_t> min_count = {};
+    int64_t declared = 0;  // Pods, of a JobSet Jobs, that its pods declare; 0: none.
+    int64_t missing = 0;   // Of the declared ones, or of the minimum, those that the input lacks.
     std::string not_understood = {};  // A field of its PodGroup.
   };
   struct BufferNote {

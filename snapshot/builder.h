@@ -69,6 +69,11 @@ class SnapshotBuilder {
   absl::Status AddNode(const objects::Node& node);
   absl::Status AddPod(const objects::Pod& pod);
 
+  // Counts, for its gangs, a pod that is left out because it has ended or is expendable.
+  void CountLeftOut(const objects::Pod& pod, int64_t pods = 1) {
+    PodShapes::CountLeftOut(*catalog_, pod, pods);
+  }
+
   // --- Pods as columns (pod_columns.h)
 
   // Takes over the texts of a file, if no other file's were taken, or else copies them.

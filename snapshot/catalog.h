@@ -178,6 +178,25 @@ struct Gang {
   std::optional<int64_t> min_count = std::nullopt;  // Absent: unknown, or the group is not a gang.
   std::string not_understood = {};  // A field of its PodGroup; its pods stay where they are.
 };
+// Pods of a gang that do not run, by cause.
+struct GangAbsent {
+  int64_t succeeded = 0;
+  int64_t failed = 0;
+  int64_t expendable = 0;  // Left out, although they may run.
+  int64_t deleted = 0;     // Are being deleted.
+  int64_t waiting = 0;     // Have no node.
+  int64_t elsewhere = 0;   // On nodes that the input lacks.
+
+  [[nodiscard]] int64_t pods() const {
+    return succeeded + failed + expendable + deleted + waiting + elsewhere;
+  }
+  friend bool operator==(const GangAbsent&, const GangAbsent&) = default;
+};
+// The pods of a gang that are not in the catalog: ended and expendable ones (listed_pods.h).
+struct GangLeftOut {
+  GangAbsent pods;
+  absl::flat_hash_map<TextId, int64_t> jobs;  // kJobSet: their pods, by the Job's name.
+};
 // What CountGangs (gangs.h) found.
 struct GangStates {
   struct State {
@@ -185,6 +204,10 @@ struct GangStates {
     int64_t nodes = 0;    // On so many nodes.
     int64_t leaving = 0;  // So many of them on nodes that are being deleted.
     bool held = false;    // Its pods stay, except those of may_move.
+    int64_t least = 0;    // So many must run, as far as the group, or the pods' labels, declare it.
+    int64_t declared = 0;  // Pods, of a JobSet Jobs, that the pods' labels declare; 0: none do.
+    int64_t missing = 0;   // Pods or Jobs that are declared and not in the input.
+    GangAbsent absent = {};
     friend bool operator==(const State&, const State&) = default;
   };
   std::vector<State> gangs;                                  // By index of Catalog::gangs().
@@ -262,7 +285,8 @@ struct PodShape {
   int64_t do_not_disrupt_until = kForEver;
   bool do_not_disrupt_unstarted = false;  // A duration is set, but the pod's start is unknown.
 
-  std::vector<uint32_t> gangs;  // Indices of Catalog::gangs().  Each of them counts.
+  std::vector<uint32_t> gangs;      // Indices of Catalog::gangs().  Each of them counts.
+  std::vector<int64_t> gang_sizes;  // By `gangs`: GangStates::State::declared; 0: not declared.
   // The VerticalPodAutoscaler that changes what the pod asks for when it is created again.  If it
   // is set, fit_requests and charge_requests are the new amounts, and home_requests is what the pod
   // takes on the node where it runs (Catalog::ChargeOn).
@@ -610,6 +634,11 @@ class Catalog {
   }
   [[nodiscard]] const std::vector<Gang>& gangs() const { return gangs_; }
   [[nodiscard]] const GangStates& gang_states() const { return gang_states_; }
+  // Null: none of its pods were left out.
+  [[nodiscard]] const GangLeftOut* FindLeftOut(const Gang& gang) const {
+    const auto it = left_out_.find({gang.kind, gang.namespace_name, gang.name});
+    return it == left_out_.end() ? nullptr : &it->second;
+  }
   // The first gang that holds the pod where it is, an index of gangs(); nullopt: none does.
   [[nodiscard]] std::optional<uint32_t> HoldingGang(PodId id) const {
     for (const uint32_t gang : shape_of(id).gangs) {
@@ -771,6 +800,7 @@ class Catalog {
   absl::flat_hash_map<PodId, NodeId> homes_;
   std::vector<Gang> gangs_;
   GangStates gang_states_;
+  absl::flat_hash_map<std::tuple<GangKind, TextId, TextId>, GangLeftOut> left_out_;
   std::vector<KeptBuffer> buffers_;
   // The targets of VerticalPodAutoscalers that have pods: namespace, kind and name.
   absl::flat_hash_set<std::tuple<TextId, TextId, TextId>> vpa_targets_;

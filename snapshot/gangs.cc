@@ -7,6 +7,9 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
 namespace ebb {
 namespace {
 
@@ -56,6 +59,56 @@ void Judge(const ClusterSnapshot& snapshot, GangNode& of) {
   }
 }
 
+void CountAbsent(const PodShape& shape, bool is_on_node, GangAbsent& absent) {
+  const bool is_ended = HasEnded(shape);
+  ++(shape.phase == PodPhase::kSucceeded ? absent.succeeded
+     : is_ended                          ? absent.failed
+     : shape.terminating                 ? absent.deleted
+     : is_on_node                        ? absent.elsewhere
+                                         : absent.waiting);
+}
+
+// Counts what the gangs declare, and the pods that do not run: all that are known.
+class Members {
+ public:
+  explicit Members(const ClusterSnapshot& snapshot) : catalog_(snapshot.catalog()) {}
+
+  void Add(GangStates::State& state, uint32_t gang, const PodShape& shape, size_t i, bool runs) {
+    state.declared = std::max(state.declared, shape.gang_sizes[i]);
+    if (!runs) CountAbsent(shape, shape.on_node, state.absent);
+    if (catalog_.gangs()[gang].kind == GangKind::kJobSet && shape.has_controller) {
+      jobs_[gang].insert(shape.controller.name);
+    }
+  }
+
+  void Settle(uint32_t gang, GangStates::State& state) {
+    const Gang& of = catalog_.gangs()[gang];
+    if (const GangLeftOut* const left_out = catalog_.FindLeftOut(of)) {
+      state.absent.succeeded += left_out->pods.succeeded;
+      state.absent.failed += left_out->pods.failed;
+      state.absent.expendable += left_out->pods.expendable;
+      for (const auto& [job, pods] : left_out->jobs) {
+        if (pods > 0) jobs_[gang].insert(job);
+      }
+    }
+    if (of.kind == GangKind::kJobSet) {
+      state.missing = std::max<int64_t>(0, state.declared - std::ssize(jobs_[gang]));
+      state.least = state.missing > 0 ? state.running + state.missing : 0;
+      return;
+    }
+    const int64_t asked = of.min_count.value_or(state.declared);
+    state.missing = std::max<int64_t>(0, asked - state.running - state.absent.pods());
+    state.least = asked;
+    if (of.kind == GangKind::kVolcano || of.kind == GangKind::kKueue) {
+      state.least = std::max<int64_t>(0, asked - state.absent.succeeded);
+    }
+  }
+
+ private:
+  const Catalog& catalog_;
+  absl::flat_hash_map<uint32_t, absl::flat_hash_set<TextId>> jobs_;  // By gang.
+};
+
 }  // namespace
 
 GangStates CountGangs(const ClusterSnapshot& snapshot) {
@@ -66,14 +119,18 @@ GangStates CountGangs(const ClusterSnapshot& snapshot) {
   states.gangs.resize(gangs.size());
   std::vector<std::vector<GangNode>> on_nodes(gangs.size());  // By gang, without nodes that go.
   std::vector<NodeId> last(gangs.size(), kNoNode);
+  Members members(snapshot);
   snapshot.alive().ForEach([&](NodeId node) {
     std::optional<bool> is_going;
     for (const PodId pod : snapshot.PodsOn(node)) {
       const PodShape& shape = catalog.shape_of(pod);
-      if (shape.gangs.empty() || !Runs(shape)) continue;
+      if (shape.gangs.empty()) continue;
       if (!is_going) is_going = IsGoing(catalog, node);
-      for (const uint32_t g : shape.gangs) {
+      for (size_t i = 0; i < shape.gangs.size(); ++i) {
+        const uint32_t g = shape.gangs[i];
         GangStates::State& state = states.gangs[g];
+        members.Add(state, g, shape, i, Runs(shape));
+        if (!Runs(shape)) continue;
         ++state.running;
         const bool is_first = std::exchange(last[g], node) != node;
         if (is_first) ++state.nodes;
@@ -86,14 +143,24 @@ GangStates CountGangs(const ClusterSnapshot& snapshot) {
       }
     }
   });
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    const PodId pod{p};
+    if (!catalog.IsThere(pod) || snapshot.NodeOf(pod) != kNoNode) continue;
+    const PodShape& shape = catalog.shape_of(pod);
+    for (size_t i = 0; i < shape.gangs.size(); ++i) {
+      const uint32_t g = shape.gangs[i];
+      members.Add(states.gangs[g], g, shape, i, /*runs=*/false);
+    }
+  }
   for (uint32_t g = 0; g < gangs.size(); ++g) {
     GangStates::State& state = states.gangs[g];
-    const int64_t least = gangs[g].min_count.value_or(0);
+    members.Settle(g, state);
+    const bool has_least = gangs[g].min_count.has_value() || state.declared > 0;
     const bool is_understood = gangs[g].not_understood.empty();
-    if (state.running == 0 || (is_understood && state.running == 1 && least <= 1)) continue;
-    if (is_understood && gangs[g].one_by_one && !gangs[g].min_count) continue;
+    if (state.running == 0 || (is_understood && state.running == 1 && state.least <= 1)) continue;
+    if (is_understood && gangs[g].one_by_one && !has_least) continue;
     state.held = true;
-    int64_t left = state.running - state.leaving - least;
+    int64_t left = state.running - state.leaving - state.least;
     if (!is_understood || !gangs[g].one_by_one || left <= 0) continue;
     for (GangNode& of : on_nodes[g]) Judge(snapshot, of);
     std::ranges::stable_sort(on_nodes[g], std::less());
@@ -113,7 +180,7 @@ bool MovesWhole(const Catalog& catalog, uint32_t gang) {
   const Gang& of = catalog.gangs()[gang];
   const GangStates::State& state = catalog.gang_states().gangs[gang];
   const bool is_known = of.not_understood.empty() && (of.has_object || !HasPodGroup(of.kind));
-  return is_known && state.leaving == 0 && state.running >= of.min_count.value_or(0);
+  return is_known && state.leaving == 0 && state.running >= state.least;
 }
 
 ClusterSnapshot WithGangsCounted(const ClusterSnapshot& snapshot) {

@@ -9,6 +9,11 @@
 //     and do not count as running beyond it.
 // A pod of several gangs moves only if each of them lets it.
 //
+// The number of pods that must run (GangStates::State::least) is the minimum of the PodGroup, or
+// the size that the pods declare in kGangSizeKeys.  Pods that have succeeded count for it as they
+// do in the gang's own controller: for Volcano's minimum and Kueue's total.  A JobSet declares a
+// number of Jobs; if the input lacks pods of some Job, more pods must run than do.
+//
 // The pods that may move are chosen by their nodes: first nodes that nothing obvious keeps (an
 // annotation, or a pod that the rules do not move by default), then those with the fewest pods of
 // the gang, then the least utilized, then by the snapshot's order.  A node is passed over if it has

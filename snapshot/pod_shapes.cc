@@ -166,21 +166,37 @@ struct GangName {
   GangKind kind = GangKind::kPodGroup;
   objects::Text name;
   objects::Text group;  // LeaderWorkerSet: each group of the set is a gang of its own.
+  int64_t size = 0;     // As kGangSizeKeys declare it; 0: not declared.
   friend bool operator==(const GangName&, const GangName&) = default;
 };
+
+// The size that the pod declares for its gang of this kind; 0: none, or not a positive number.
+int64_t DeclaredSize(const objects::Pod& pod, GangKind kind) {
+  for (const auto& [key, of_kind] : kGangSizeKeys) {
+    if (of_kind != kind) continue;
+    for (const auto* const map : {&pod.meta.annotations, &pod.meta.labels}) {
+      const std::optional<int64_t> size = ParseInt64(FindValue(*map, key).value_or(""));
+      if (size && *size > 0) return *size;
+    }
+  }
+  return 0;
+}
 
 // The gangs that a pod names, in the order of kGangKeys, each once.
 std::vector<GangName> GangsOf(const objects::Pod& pod) {
   std::vector<GangName> gangs;
-  const auto add = [&](const GangName& gang) {
+  const auto add = [&](GangName gang) {
+    gang.size = DeclaredSize(pod, gang.kind);
     if (std::ranges::find(gangs, gang) == gangs.end()) gangs.push_back(gang);
   };
-  if (!pod.scheduling_group.empty()) add({GangKind::kPodGroup, pod.scheduling_group, {}});
+  if (!pod.scheduling_group.empty()) {
+    add({.kind = GangKind::kPodGroup, .name = pod.scheduling_group, .group = {}});
+  }
   for (const auto& [key, kind] : kGangKeys) {
     for (const auto* const map : {&pod.meta.labels, &pod.meta.annotations}) {
       const auto name = FindValue(*map, key);
       if (!name || name->empty()) continue;
-      GangName gang = {kind, *name, {}};
+      GangName gang = {.kind = kind, .name = *name, .group = {}};
       if (kind == GangKind::kLeaderWorkerSet) {
         gang.group =
             FindValue(pod.meta.labels, "leaderworkerset.sigs.k8s.io/group-index").value_or("");
@@ -190,10 +206,16 @@ std::vector<GangName> GangsOf(const objects::Pod& pod) {
   }
   for (const objects::OwnerReference& owner : pod.meta.owners) {
     if (owner.kind == "RayCluster" && owner.api_version.starts_with("ray.io/")) {
-      add({GangKind::kRayCluster, owner.name, {}});
+      add({.kind = GangKind::kRayCluster, .name = owner.name, .group = {}});
     }
   }
   return gangs;
+}
+
+// The name by which the catalog knows the gang.
+TextId InternName(const GangName& gang, Symbols& symbols) {
+  return gang.group.empty() ? symbols.Intern(gang.name)
+                            : symbols.Intern(absl::StrCat(Absl(gang.name), "/", Absl(gang.group)));
 }
 
 void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
@@ -219,6 +241,7 @@ void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
     write.Number(static_cast<int64_t>(gang.kind));
     write.Text(gang.name);
     write.Text(gang.group);
+    write.Number(gang.size);
   });
   write.Number(pod.priority.has_value());
   write.Number(pod.priority.value_or(0));
@@ -1044,7 +1067,7 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   shape.scheduler_name = symbols.Intern(pod.scheduler_name);
   shape.on_node = !pod.node_name.empty();
   shape.has_own_spread = !pod.spread.empty();
-  shape.gangs = InternGangs(catalog, pod);
+  InternGangs(catalog, pod, shape);
   CompileContainers(symbols, pod, shape);
   CompileClaims(catalog, pod, shape);
   shape.volumes = catalog.storage_->AddVolumesOf(pod, symbols);
@@ -1069,22 +1092,40 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   return shape;
 }
 
-std::vector<uint32_t> PodShapes::InternGangs(Catalog& catalog, const objects::Pod& pod) {
-  std::vector<uint32_t> gangs;
+void PodShapes::InternGangs(Catalog& catalog, const objects::Pod& pod, PodShape& shape) {
   for (const GangName& of : GangsOf(pod)) {
-    Symbols& symbols = *catalog.symbols_;
-    const TextId name = of.group.empty()
-                            ? symbols.Intern(of.name)
-                            : symbols.Intern(absl::StrCat(Absl(of.name), "/", Absl(of.group)));
-    const TextId namespace_name = symbols.Intern(pod.meta.namespace_name);
+    const TextId name = InternName(of, *catalog.symbols_);
+    const TextId namespace_name = catalog.symbols_->Intern(pod.meta.namespace_name);
     const auto next = static_cast<uint32_t>(catalog.gangs_.size());
     const auto [it, is_new] = gangs_.try_emplace({of.kind, namespace_name, name}, next);
     if (is_new) {
-      catalog.gangs_.push_back({.kind = of.kind, .namespace_name = namespace_name, .name = name});
+      catalog.gangs_.push_back({.kind = of.kind,
+                                .namespace_name = namespace_name,
+                                .name = name,
+                                .one_by_one = of.kind == GangKind::kLabels});
     }
-    gangs.push_back(it->second);
+    shape.gangs.push_back(it->second);
+    shape.gang_sizes.push_back(of.size);
   }
-  return gangs;
+}
+
+bool PodShapes::NamesGang(const objects::Pod& pod) { return !GangsOf(pod).empty(); }
+
+void PodShapes::CountLeftOut(Catalog& catalog, const objects::Pod& pod, int64_t pods) {
+  Symbols& symbols = *catalog.symbols_;
+  for (const GangName& of : GangsOf(pod)) {
+    GangLeftOut& left_out =
+        catalog
+            .left_out_[{of.kind, symbols.Intern(pod.meta.namespace_name), InternName(of, symbols)}];
+    int64_t& count = pod.phase == "Succeeded" ? left_out.pods.succeeded
+                     : pod.phase == "Failed"  ? left_out.pods.failed
+                                              : left_out.pods.expendable;
+    count += pods;
+    if (of.kind != GangKind::kJobSet) continue;
+    for (const objects::OwnerReference& owner : pod.meta.owners) {
+      if (owner.controller) left_out.jobs[symbols.Intern(owner.name)] += pods;
+    }
+  }
 }
 
 // Collects the claims that spec.volumes names.  An ephemeral volume's claim does not count

@@ -106,6 +106,11 @@ class PodShapes {
   void FollowVpas(Catalog& catalog, size_t first_shape);
   // Tells gangs what their PodGroups say.
   static void FindGroups(Catalog& catalog);
+  // Whether the pod belongs to a gang.
+  static bool NamesGang(const objects::Pod& pod);
+  // Counts a pod that is not in the catalog, because it has ended or is expendable, for its gangs.
+  // `pods`: -1 takes it back.
+  static void CountLeftOut(Catalog& catalog, const objects::Pod& pod, int64_t pods);
 
   // The shape of a recently remembered pod with exactly the same fields, whose amounts then need
   // not be summed; nullopt if none exists.
@@ -124,7 +129,7 @@ class PodShapes {
   void FollowVpa(Catalog& catalog, const RoomObjects::Vpa& vpa, const ContainerAsks& asks,
                  PodShape& shape);
   static ContainerAsks AskOf(const objects::Pod& pod, const Requests& fit, Symbols& symbols);
-  std::vector<uint32_t> InternGangs(Catalog& catalog, const objects::Pod& pod);
+  void InternGangs(Catalog& catalog, const objects::Pod& pod, PodShape& shape);
   static void CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape);
   ConstraintsId InternConstraints(Catalog& catalog, const objects::Pod& pod, TextId node_os);
   FitClassId InternFitClass(Catalog& catalog, ConstraintsId constraints,

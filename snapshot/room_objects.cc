@@ -11,8 +11,9 @@ namespace ebb {
 namespace {
 
 constexpr auto kGangKindNames = std::to_array<std::string_view>(
-    {"PodGroup", "PodGroup.scheduling.x-k8s.io", "PodGroup.scheduling.volcano.sh",
-     "pod group of Kueue", "JobSet", "LeaderWorkerSet", "RayCluster"});
+    {"PodGroup", "PodGroup.scheduling.x-k8s.io", "pod-group.scheduling.sigs.k8s.io",
+     "PodGroup.scheduling.volcano.sh", "pod group of Kueue", "JobSet", "LeaderWorkerSet",
+     "RayCluster"});
 
 // Moves every text of an object into `texts`, so that the object outlives its input.
 class TextOwner {

@@ -33,6 +33,7 @@ namespace ebb {
 enum class GangKind : uint8_t {
   kPodGroup,         // spec.schedulingGroup, or the older spec.workloadRef.
   kCoscheduling,     // The label of scheduler-plugins.
+  kLabels,           // Labels of scheduler-plugins before 0.19, which also declare the minimum.
   kVolcano,          // The annotation scheduling.k8s.io/group-name.
   kKueue,            // The label kueue.x-k8s.io/pod-group-name.
   kJobSet,           // The label jobset.sigs.k8s.io/jobset-name.
@@ -47,12 +48,21 @@ std::string_view ToString(GangKind kind);
 inline constexpr std::pair<std::string_view, GangKind> kGangKeys[] = {
     {"scheduling.x-k8s.io/pod-group", GangKind::kCoscheduling},
     {"pod-group.scheduling.sigs.k8s.io", GangKind::kCoscheduling},  // The older name.
+    {"pod-group.scheduling.sigs.k8s.io/name", GangKind::kLabels},
     {"scheduling.k8s.io/group-name", GangKind::kVolcano},
     {"scheduling.volcano.sh/group-name", GangKind::kVolcano},
     {"kueue.x-k8s.io/pod-group-name", GangKind::kKueue},
     {"jobset.sigs.k8s.io/jobset-name", GangKind::kJobSet},
     {"leaderworkerset.sigs.k8s.io/name", GangKind::kLeaderWorkerSet},
     {"ray.io/cluster", GangKind::kRayCluster},
+};
+// The labels or annotations in which pods declare how many pods their gang has; kLabels: at least;
+// kJobSet: how many Jobs.
+inline constexpr std::pair<std::string_view, GangKind> kGangSizeKeys[] = {
+    {"pod-group.scheduling.sigs.k8s.io/min-available", GangKind::kLabels},
+    {"kueue.x-k8s.io/pod-group-total-count", GangKind::kKueue},
+    {"jobset.sigs.k8s.io/global-replicas", GangKind::kJobSet},
+    {"leaderworkerset.sigs.k8s.io/size", GangKind::kLeaderWorkerSet},
 };
 // Whether gangs of this kind have an object of their own, a PodGroup, which ebb reads.
 constexpr bool HasPodGroup(GangKind kind) {

@@ -120,12 +120,15 @@ class Replay {
     if (options_.drain.gangs == Gangs::kIgnore || catalog_.gangs().empty()) return absl::OkStatus();
     absl::flat_hash_map<uint32_t, int64_t> running;
     absl::flat_hash_map<uint32_t, int64_t> staying;  // Of these, on nodes that are not deleted.
+    absl::flat_hash_map<uint32_t, int64_t> declared;
     const auto count = [&](PodId pod, bool stays) {
       const PodShape& shape = catalog_.shape_of(pod);
       if (!RunsInGang(shape)) return;
-      for (const uint32_t g : shape.gangs) {
+      for (size_t i = 0; i < shape.gangs.size(); ++i) {
+        const uint32_t g = shape.gangs[i];
         ++running[g];
         staying[g] += stays ? 1 : 0;
+        declared[g] = std::max(declared[g], shape.gang_sizes[i]);
       }
     };
     snapshot_.alive().ForEach([&](NodeId node) {
@@ -154,12 +157,21 @@ class Replay {
         }
       }
     }
+    // How many pods of the gang must run.
+    const auto least = [&](uint32_t g) {
+      const Gang& gang = catalog_.gangs()[g];
+      const GangStates::State& state = catalog_.gang_states().gangs[g];
+      if (gang.kind == GangKind::kJobSet) return state.missing > 0 ? running[g] + 1 : 0;
+      const bool counts_succeeded =
+          gang.kind == GangKind::kVolcano || gang.kind == GangKind::kKueue;
+      return gang.min_count.value_or(declared[g]) - (counts_succeeded ? state.absent.succeeded : 0);
+    };
     const auto moves_whole = [&](uint32_t g) {
       const Gang& gang = catalog_.gangs()[g];
       const bool is_known =
           gang.not_understood.empty() && (gang.has_object || !HasPodGroup(gang.kind));
       return options_.drain.gangs == Gangs::kMove && is_known && !late.contains(g) &&
-             moved_of[g] == running[g] && running[g] >= gang.min_count.value_or(0);
+             moved_of[g] == running[g] && running[g] >= least(g);
     };
     for (const PodId pod : moved) {
       const PodShape& shape = catalog_.shape_of(pod);
@@ -167,9 +179,10 @@ class Replay {
       for (const uint32_t g : shape.gangs) {
         const Gang& gang = catalog_.gangs()[g];
         if (gang.not_understood.empty()) {
-          const bool alone = running[g] <= 1 && gang.min_count.value_or(0) <= 1;
-          if (alone || (gang.one_by_one && !gang.min_count)) continue;
-          if (gang.one_by_one && --staying[g] >= *gang.min_count) continue;
+          const bool alone = running[g] <= 1 && least(g) <= 1;
+          const bool has_least = gang.min_count.has_value() || declared[g] > 0;
+          if (alone || (gang.one_by_one && !has_least)) continue;
+          if (gang.one_by_one && --staying[g] >= least(g)) continue;
         }
         if (moves_whole(g)) continue;
         return RefusePlan(rules_.Name(pod), " leaves its gang, ", Absl(ToString(gang.kind)), " ",

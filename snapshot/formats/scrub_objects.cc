@@ -648,6 +648,11 @@ struct Scrubber::Impl {
       note.value = Name(note.value);
       return true;
     }
+    if (std::ranges::any_of(kGangSizeKeys,
+                            [&](const auto& size) { return size.first == note.key; }) &&
+        ParseInt64(note.value)) {
+      return true;
+    }
     const auto* const known = std::ranges::find(kNotes, note.key, &Note::key);
     if (known == kNotes.end()) {
       report.dropped[std::string(note.key)] += is_writing() ? 1 : 0;
@@ -765,7 +770,8 @@ bool Scrubber::KeepsKey(std::string_view key) {
 
 bool Scrubber::KeepsValuesOf(std::string_view key) {
   return IsOneOf(kPlainValues, key) || key.starts_with("nvidia.com/") ||
-         key.starts_with("feature.node.kubernetes.io/");
+         key.starts_with("feature.node.kubernetes.io/") ||
+         std::ranges::any_of(kGangSizeKeys, [&](const auto& size) { return size.first == key; });
 }
 
 Scrubber::Scrubber(std::string_view key) {

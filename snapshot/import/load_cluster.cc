@@ -135,6 +135,7 @@ absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
   const PodListing listing = ListingOf(pod, options_.expendable_pods_priority_cutoff);
   if (listing != PodListing::kListed) {
     LeaveOut(listing, 1);
+    builder_.CountLeftOut(pod);
     return absl::OkStatus();
   }
   Note(pod);
@@ -167,10 +168,13 @@ absl::Status ClusterLoader::OnTexts(const TextTable& texts) {
   return absl::OkStatus();
 }
 
-absl::Status ClusterLoader::OnPodPattern(const objects::Pod& first, uint64_t /*pods*/) {
+absl::Status ClusterLoader::OnPodPattern(const objects::Pod& first, uint64_t pods_alike) {
   Pattern& pattern = patterns_.emplace_back();
   pattern.listing = ListingOf(first, options_.expendable_pods_priority_cutoff);
-  if (pattern.listing != PodListing::kListed) return absl::OkStatus();
+  if (pattern.listing != PodListing::kListed) {
+    builder_.CountLeftOut(first, static_cast<int64_t>(pods_alike));
+    return absl::OkStatus();
+  }
   Note(first);
   pattern.wait = WaitOf(first, options_.bypassed_schedulers);
   absl::StatusOr<SnapshotBuilder::PodPattern> pods = builder_.AddPodPattern(first);

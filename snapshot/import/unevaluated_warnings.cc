@@ -117,8 +117,42 @@ void ForEachPodOf(const Catalog& catalog, IsMeant is_meant, Visit visit) {
   }
 }
 
+// "1 has ended, 2 wait for a node": the gang's pods that do not run; empty: there are none.
+std::string AbsentText(const GangAbsent& absent) {
+  std::vector<std::string> parts;
+  const auto add = [&](int64_t pods, std::string_view one, std::string_view more) {
+    if (pods > 0) parts.push_back(absl::StrCat(pods, Absl(pods == 1 ? one : more)));
+  };
+  add(absent.succeeded + absent.failed, " has ended", " have ended");
+  add(absent.deleted, " is being deleted", " are being deleted");
+  add(absent.waiting, " has no node", " have no node");
+  add(absent.elsewhere, " is on a node that the input lacks", " are on nodes that the input lacks");
+  add(absent.expendable, " is expendable", " are expendable");
+  return absl::StrJoin(parts, ", ");
+}
+
+// Why the gang may be incomplete: "8 pods are declared, and 5 run, 1 has ended; the input lacks
+// 2".  Empty: it is not.
+std::string WhyIncomplete(const Gang& gang, const GangStates::State& state) {
+  const bool of_jobs = gang.kind == GangKind::kJobSet;
+  if (state.running == 0 || (state.running >= state.least && state.missing == 0)) return "";
+  std::string text = gang.min_count
+                         ? absl::StrCat("the minimum is ", *gang.min_count)
+                         : absl::StrCat(state.declared, of_jobs ? " Job" : " pod",
+                                        state.declared == 1 ? " is" : "s are", " declared");
+  absl::StrAppend(&text, ", and ", state.running, state.running == 1 ? " pod runs" : " pods run");
+  if (const std::string absent = AbsentText(state.absent); !absent.empty()) {
+    absl::StrAppend(&text, ", ", absent);
+  }
+  if (state.missing > 0) {
+    absl::StrAppend(&text, "; the input lacks ", of_jobs ? "pods of " : "", state.missing,
+                    of_jobs ? (state.missing == 1 ? " Job" : " Jobs") : "");
+  }
+  return text;
+}
+
 // Warns about gangs whose PodGroup is missing, and about gangs that run fewer pods than their
-// minimum: the other pods may be in another dump.
+// minimum or the size that they declare: the other pods may be in another dump.
 void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
   const Catalog& catalog = cluster.catalog();
   Found missing;
@@ -126,7 +160,8 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
   Found unknown;
   for (size_t g = 0; g < catalog.gangs().size(); ++g) {
     const Gang& gang = catalog.gangs()[g];
-    const int64_t running = catalog.gang_states().gangs[g].running;
+    const GangStates::State& state = catalog.gang_states().gangs[g];
+    const int64_t running = state.running;
     const std::string name =
         absl::StrCat(Absl(ToString(gang.kind)), " ", Absl(catalog.Text(gang.namespace_name)), "/",
                      Absl(catalog.Text(gang.name)));
@@ -134,9 +169,8 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
     if (running > 0 && !gang.not_understood.empty()) {
       unknown.Add(absl::StrCat(name, ": ", gang.not_understood));
     }
-    if (running > 0 && running < gang.min_count.value_or(0)) {
-      small.Add(absl::StrCat(name, ": the minimum is ", *gang.min_count, ", and ", running,
-                             running == 1 ? " pod runs" : " pods run"));
+    if (const std::string why = WhyIncomplete(gang, state); !why.empty()) {
+      small.Add(absl::StrCat(name, ": ", why));
     }
   }
   if (missing.count > 0) {
@@ -158,7 +192,7 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
   if (small.count > 0) {
     warnings.push_back(
         {"GangsIncomplete",
-         absl::StrCat("fewer pods run than the minimum of ", Count(small.count, "gang", "gangs"),
+         absl::StrCat("fewer pods run than ", Count(small.count, "gang needs", "gangs need"),
                       ", or the input lacks some: ", Printable(small.Text())),
          ""});
   }

@@ -330,13 +330,14 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   PodListing listing = ListingOf(pod, options_.expendable_pods_priority_cutoff);
   if (listing == PodListing::kEnded && options_.keep_ended_pods) listing = PodListing::kListed;
   const PodShapeId shape = listing == PodListing::kListed ? ShapeOf(pod) : kNoShape;
-  std::string expendable = listing == PodListing::kExpendable ? PackObject(&pod) : "";
+  const bool is_packed = listing == PodListing::kExpendable ||
+                         (listing == PodListing::kEnded && PodShapes::NamesGang(pod));
+  std::string packed = is_packed ? PackObject(&pod) : "";
   HeldPod& held = pods_[place];
   held.version = version;
   const PodWait wait = WaitOf(pod, options_.bypassed_schedulers);
   if (!is_new && held.shape == shape && held.listing == listing && held.named == named &&
-      held.scheduling == pod.scheduling && held.wait == wait &&
-      (listing != PodListing::kExpendable || expendable_.at(place) == expendable)) {
+      held.scheduling == pod.scheduling && held.wait == wait && PackedLeftOut(place) == packed) {
     ++counts_.unchanged;
     ReleaseName(named);
     return;
@@ -358,7 +359,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.has_uid = !pod.meta.uid.empty();
   held.scheduling = pod.scheduling;
   held.wait = wait;
-  if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
+  if (is_packed) packed_left_out_.emplace(place, std::move(packed));
   Enter(place);
   RestorePlace(held.id, before);
 }
@@ -484,6 +485,7 @@ void LiveSnapshot::Enter(uint32_t place) {
   HeldPod& held = pods_[place];
   if (held.shape == kNoShape) {
     ++left_out_[static_cast<size_t>(held.listing)];
+    CountLeftOut(place, 1);
     return;
   }
   if (HasCondition(held)) ++pods_with_condition_;
@@ -524,7 +526,8 @@ LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
   HeldPod& held = pods_[place];
   if (held.shape == kNoShape) {
     --left_out_[static_cast<size_t>(held.listing)];
-    if (held.listing == PodListing::kExpendable) expendable_.erase(place);
+    CountLeftOut(place, -1);
+    packed_left_out_.erase(place);
     return {};
   }
   if (HasCondition(held)) --pods_with_condition_;
@@ -560,6 +563,19 @@ LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
   if (builder_->bounded_charges_) BecomeStale(RebuildCause::kAmounts);
   if (dead_shapes_ > kDeadShapesKept + shapes_.size() / 2) BecomeStale(RebuildCause::kDeadShapes);
   return before;
+}
+
+std::string_view LiveSnapshot::PackedLeftOut(uint32_t place) const {
+  const auto it = packed_left_out_.find(place);
+  return it == packed_left_out_.end() ? std::string_view() : it->second;
+}
+
+void LiveSnapshot::CountLeftOut(uint32_t place, int64_t pods) {
+  const std::string_view packed = PackedLeftOut(place);
+  if (stale_ || packed.empty()) return;
+  const UnpackedObject object(packed);
+  builder_->CountLeftOut(*std::get<const objects::Pod*>(object.ref()), pods);
+  gangs_counted_ = 0;
 }
 
 PodId LiveSnapshot::TakeId() {
@@ -803,6 +819,10 @@ bool LiveSnapshot::BuildAgain() {
     builder->Register(pod.named, shape);
     held_of.push_back(place);
   }
+  for (const auto& [place, packed] : packed_left_out_) {
+    const UnpackedObject object(packed);
+    builder->CountLeftOut(*std::get<const objects::Pod*>(object.ref()));
+  }
   if (options_.unknown_namespaces == kHaveNames) NameUnknownNamespaces(*builder);
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(*builder).Build();
   EBB_CHECK(snapshot.ok());
@@ -954,8 +974,8 @@ absl::Status LiveSnapshot::ExportLeftOut(ObjectSink& sink) const {
   for (const uint32_t place : left_out) {
     const HeldPod& held = pods_[place];
     absl::Status given;
-    if (held.listing == PodListing::kExpendable) {
-      given = Give(UnpackedObject(expendable_.at(place)).ref(), sink);
+    if (const std::string_view packed = PackedLeftOut(place); !packed.empty()) {
+      given = Give(UnpackedObject(packed).ref(), sink);
     } else {
       objects::Pod pod;
       pod.meta.namespace_name = symbols_->Text(held.named.namespace_name);

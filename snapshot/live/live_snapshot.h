@@ -371,6 +371,10 @@ class LiveSnapshot {
   void RestorePlace(PodId pod, const Standing& before);
   void Enter(uint32_t place);
   Standing Leave(uint32_t place);
+  // The pod of packed_left_out_; empty: none.
+  [[nodiscard]] std::string_view PackedLeftOut(uint32_t place) const;
+  // Counts that pod for its gangs, unless the snapshot is stale.
+  void CountLeftOut(uint32_t place, int64_t pods);
   PodId TakeId();
   void ReleaseName(const SnapshotBuilder::NamedPod& named);
   void Log(const PodChangeLog::Change& change);
@@ -418,8 +422,10 @@ class LiveSnapshot {
   std::vector<uint32_t> free_pods_;   // Unused places in pods_.
   uint64_t pods_with_condition_ = 0;  // Pods with a shape and the condition PodScheduled.
   std::array<size_t, 3> left_out_{};  // By PodListing.
-  absl::flat_hash_map<uint32_t, std::string> expendable_;  // Packed pods, by place in pods_.
-  PodsByName pods_by_name_;                                // Values are places in pods_.
+  // By place in pods_: packed pods that are not in the snapshot, namely expendable ones, and those
+  // of gangs that have ended.
+  absl::flat_hash_map<uint32_t, std::string> packed_left_out_;
+  PodsByName pods_by_name_;  // Values are places in pods_.
 
   // The current catalog and snapshot.  While they are stale, pods are still removed from them, and
   // new shapes are interned.

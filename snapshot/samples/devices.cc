@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -62,7 +63,7 @@ DeviceSink::DeviceSink(const DeviceOptions& options, ObjectSink& to)
     : options_(options), to_(to), dice_(options.seed) {}
 
 bool DeviceSink::Draw(double share) {
-  return share >= 1 || dice_.Chance(static_cast<uint64_t>(share * 1000 + 0.5));
+  return share >= 1 || dice_.Chance(static_cast<uint64_t>(std::lround(share * 1000)));
 }
 
 absl::Status DeviceSink::OnNode(const objects::Node& node) {

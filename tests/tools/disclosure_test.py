@@ -141,6 +141,20 @@ class DisclosureTest(base.EbbTest):
         self.assertIn("PodGroup default/train: the minimum is 3, and 2 pods run",
                       self.warnings(plan)["GangsIncomplete"])
 
+    def test_a_gang_of_which_declared_pods_are_missing_is_named(self):
+        pods = []
+        for i, (name, phase) in enumerate([("a", "Running"), ("b", "Running"), ("a", "Succeeded")]):
+            member = replicated("train-%d" % i, name, "train")
+            member["status"]["phase"] = phase
+            member["metadata"].setdefault("labels", {})["kueue.x-k8s.io/pod-group-name"] = "train"
+            member["metadata"].setdefault("annotations", {})["kueue.x-k8s.io/pod-group-total-count"] = "5"
+            pods.append(member)
+        plan, _ = self.plan(self.CLUSTER + [REPLICA_SET] + pods)
+        self.assertIn("pod group of Kueue default/train: 5 pods are declared, and 2 pods run, 1 has ended; "
+                      "the input lacks 2", self.warnings(plan)["GangsIncomplete"])
+        self.assertEqual(plan["summary"]["gangs"][0]["declaredSize"], 5)
+        self.assertEqual(plan["summary"]["gangs"][0]["notInInput"], 2)
+
     def test_a_kept_gang_is_explained(self):
         text, _ = self.explain(self.gang(schedulingPolicy={"gang": {"minCount": 2}}, disruptionMode={"all": {}}), "a")
         self.assertIn("PodOfGang", text)

@@ -122,6 +122,41 @@ TEST_F(LiveRoomTest, AnEvictionRequestComesAndGoes) {
 }
 
 // A branch keeps what it saw.
+// Ended pods are not in the snapshot, and count for their gang.
+TEST_F(LiveRoomTest, AGangCountsItsPodsThatHaveEnded) {
+  const auto member = [](std::string_view name, std::string_view phase) {
+    return Pod(name)
+        .On("a")
+        .Cpu(100)
+        .Phase(phase)
+        .Label("kueue.x-k8s.io/pod-group-name", "train")
+        .Annotation("kueue.x-k8s.io/pod-group-total-count", "2");
+  };
+  const auto state = [&]() -> GangStates::State {
+    return live_.Snapshot().catalog().gang_states().gangs.at(0);
+  };
+  Put(&a_.raw);
+  const Pod one = member("one", "Running");
+  Put(&one.raw);
+  EXPECT_TRUE(IsHeld("one"));
+  EXPECT_EQ(state().missing, 1);
+  const Pod running = member("two", "Running");
+  Put(&running.raw);
+  EXPECT_EQ(state().missing, 0);
+  EXPECT_TRUE(IsHeld("one"));
+  const Pod ended = member("two", "Succeeded");
+  Put(&ended.raw);
+  EXPECT_EQ(state().absent.succeeded, 1);
+  EXPECT_FALSE(IsHeld("one"));
+  // Also after the catalog was built again.
+  live_.SetVersion(KubernetesVersion::k137);
+  EXPECT_EQ(state().absent.succeeded, 1);
+  Delete(&ended.raw);
+  EXPECT_EQ(state().absent.succeeded, 0);
+  EXPECT_EQ(state().missing, 1);
+  EXPECT_TRUE(IsHeld("one"));
+}
+
 TEST_F(LiveRoomTest, AReaderDoesNotSeeAGangGrow) {
   Put(&a_.raw);
   Put(&b_.raw);
