@@ -1,6 +1,7 @@
 #include "simulation/simulated_devices.h"
 
 #include <algorithm>
+#include <deque>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,15 @@ const Kind& StorageOf(const UnpackedObject& object) {
 
 std::shared_ptr<const UnpackedObject> KeepObject(const objects::StorageObject& object) {
   return std::make_shared<const UnpackedObject>(PackObject(&object));
+}
+
+// An amount as a quantity: "2", "0.500000000".
+std::string QuantityOf(const DeviceAmount& amount) {
+  constexpr int64_t kNanos = 1'000'000'000;
+  const auto whole = static_cast<int64_t>(amount.nanos / kNanos);
+  const auto rest = static_cast<int64_t>(amount.nanos % kNanos);
+  return rest == 0 ? absl::StrCat(whole)
+                   : absl::StrCat(whole, ".", absl::Dec(rest, absl::kZeroPad9));
 }
 
 }  // namespace
@@ -59,6 +69,7 @@ void SimulatedDevices::MakeLike(const UnpackedObject& like, const PodName& pod,
       {.api_version = "v1", .kind = "Pod", .name = pod.name, .uid = pod.uid, .controller = true}};
   claim.allocated = false;
   claim.devices.clear();
+  claim.statuses.clear();
   claim.allocated_on = {};
   claim.reserved_for.clear();
   Set(std::move(claim), put);
@@ -72,7 +83,8 @@ bool SimulatedDevices::Allocate(const ClusterSnapshot& snapshot, PodId id, NodeI
   if (!FindDevices(catalog, snapshot.devices(), shape, node, &found)) return false;
   // The changes of the claims replace the catalog: what they need of it is read before.
   std::vector<objects::ResourceClaim> claims;
-  std::vector<Object> objects;  // Own the texts of `claims`.
+  std::vector<Object> objects;    // Own the texts of `claims`, and so do
+  std::deque<std::string> texts;  // those of shares.
   for (size_t c = 0; c < shape.device_claims.size(); ++c) {
     const DeviceClaimInfo& info = catalog.devices().claim(shape.device_claims[c]);
     Object object = Find(catalog.Text(info.namespace_name), catalog.Text(info.name));
@@ -88,10 +100,20 @@ bool SimulatedDevices::Allocate(const ClusterSnapshot& snapshot, PodId id, NodeI
     for (const HeldDevice& held : found[c]) {
       const DeviceInfo& device = catalog.devices().device(held.info);
       const SliceInfo& slice = catalog.devices().slice(device.slice);
-      claim.devices.push_back({.driver = catalog.Text(slice.driver),
-                               .pool = catalog.Text(slice.pool),
-                               .name = catalog.Text(device.name),
-                               .admin_access = held.admin_access});
+      objects::ResourceClaim::Device& result = claim.devices.emplace_back();
+      result.driver = catalog.Text(slice.driver);
+      result.pool = catalog.Text(slice.pool);
+      result.name = catalog.Text(device.name);
+      result.admin_access = held.admin_access;
+      if (held.shared) {
+        result.share_id = texts.emplace_back(
+            absl::StrCat("share-", claim.devices.size(), "-of-", Absl(claim.meta.uid)));
+      }
+      for (const DeviceAmount& amount : held.consumed) {
+        result.consumed.push_back(
+            {catalog.Text(amount.name), texts.emplace_back(QuantityOf(amount))});
+      }
+      is_local |= device.binds_to_node;
       is_local |= !(slice.per_device_nodes ? device.reach : slice.reach).everywhere;
     }
     if (!is_local) continue;
@@ -112,6 +134,7 @@ void SimulatedDevices::Leave(std::string_view name, const PodName& pod, Put put)
   if (claim.reserved_for.empty()) {
     claim.allocated = false;
     claim.devices.clear();
+    claim.statuses.clear();
     claim.allocated_on = {};
   }
   Set(std::move(claim), put);

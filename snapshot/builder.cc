@@ -1382,7 +1382,8 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   std::vector<DeviceNode> device_nodes;
   device_nodes.reserve(catalog_->nodes_.size());
   for (const NodeInfo& node : catalog_->nodes_) device_nodes.push_back({node.name, node.labels});
-  catalog_->devices_->Connect(device_nodes, catalog_->symbols());
+  catalog_->devices_->Connect(device_nodes, catalog_->symbols(), catalog_->version_);
+  catalog_->version_matters_ |= catalog_->devices_->DependOnVersion();
   for (PodShape& shape : catalog_->shapes_) {
     ConnectDeviceClaims(shape);
     RefuseDeviceClasses(shape);

@@ -3,6 +3,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -34,12 +36,16 @@ class DeviceSearch {
         pools_(devices_.PoolsOf(node)),
         claims_(claims),
         explains_(explains),
+        rules_of_137_(catalog.kubernetes_version() >= KubernetesVersion::k137),
         results_(claims.size()) {}
 
   bool Run() {
     if (!CheckPools() || !CheckClaims()) return false;
     const Outcome outcome = AllocateOne({}, /*in_alternative=*/false, {});
-    if (outcome == Outcome::kDone) return true;
+    if (outcome == Outcome::kDone) {
+      waits_for_driver_ = !CheckBinding();
+      return !waits_for_driver_;
+    }
     if (steps_ > kLongSearch && problem_.empty()) {
       devices_.RememberFailure(Key(), TookTooManySteps());
     }
@@ -53,6 +59,12 @@ class DeviceSearch {
 
   [[nodiscard]] std::vector<std::vector<HeldDevice>>& results() { return results_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  // Whether the device could give what the request takes of its capacities.
+  [[nodiscard]] bool HasRoom(const DeviceAskInfo& ask, const DeviceInfo& device) const {
+    return HasRoom(ask, device, /*beside_others=*/true);
+  }
+  // Whether devices were found, but one of them has binding conditions.
+  [[nodiscard]] bool WaitsForDriver() const { return waits_for_driver_; }
   [[nodiscard]] bool TookTooManySteps() const { return steps_ > kDeviceStepsMax; }
 
  private:
@@ -102,6 +114,22 @@ class DeviceSearch {
       problem_ = absl::StrCat("ResourceSlice ", Absl(Text(pool.wrong_slice)), ": ",
                               *pool.not_understood, " is not evaluated");
       return false;
+    }
+    return true;
+  }
+
+  // Whether the devices can be used without an answer of their driver, which ebb does not have.
+  bool CheckBinding() {
+    for (size_t c = 0; c < results_.size(); ++c) {
+      for (const HeldDevice& held : results_[c]) {
+        const DeviceInfo& device = devices_.device(held.info);
+        if (!device.has_binding_conditions) continue;
+        problem_ = absl::StrCat(
+            "claim ", Absl(Text(Claim(c).name)), ": device ", Absl(Text(device.name)), " of pool ",
+            Absl(Text(devices_.slice(device.slice).pool)),
+            " has binding conditions, which only its driver can fulfil; not understood");
+        return false;
+      }
     }
     return true;
   }
@@ -164,9 +192,12 @@ class DeviceSearch {
       for (const uint32_t s : pool.slices) {
         const SliceInfo& slice = devices_.slice(s);
         for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
-          const std::optional<bool> selectable = IsSelectable(made, slice, devices_.device(d));
+          const DeviceInfo& device = devices_.device(d);
+          const std::optional<bool> selectable = IsSelectable(made, slice, device);
           if (!selectable) return false;
-          if (*selectable) made.all.emplace_back(d, p);
+          if (!*selectable) continue;
+          // From 1.37 on, what others take of the device does not exclude it from "all".
+          if (HasRoom(ask, device, /*beside_others=*/!rules_of_137_)) made.all.emplace_back(d, p);
         }
       }
     }
@@ -291,6 +322,7 @@ class DeviceSearch {
           const std::optional<bool> selectable = IsSelectable(ask, slice, device);
           if (!selectable) return Outcome::kStop;
           if (!*selectable) continue;
+          if (!HasRoom(*ask.ask, device, /*beside_others=*/true)) continue;
           const Outcome taken = TakeDevice(at, ask, d, p, /*must=*/false);
           if (taken == Outcome::kStop) return taken;
           if (taken != Outcome::kDone) continue;
@@ -321,6 +353,7 @@ class DeviceSearch {
         depends_on_node |= !is_plain;
         parts.push_back(is_plain ? device.shape : d);
         parts.push_back((is_plain ? 2 : 0) + (state_.Uses(device.id) > 0 ? 1 : 0));
+        AppendShares(device.id, parts);
       }
     };
     for (const NodePool& pool : pools_) {
@@ -331,6 +364,17 @@ class DeviceSearch {
     if (depends_on_node) parts.push_back(static_cast<uint32_t>(Index(node_)));
     const XXH128_hash_t hash = XXH3_128bits(parts.data(), parts.size() * sizeof(uint32_t));
     return {hash.high64, hash.low64};
+  }
+
+  void AppendShares(DeviceId id, std::vector<uint32_t>& parts) const {
+    const DeviceShares* const shares = state_.Shares(id);
+    if (shares == nullptr || shares->claims == 0) return;
+    parts.insert(parts.end(), {UINT32_MAX - 1, shares->claims, shares->consumers});
+    for (const DeviceAmount& each : shares->consumed) {
+      const auto words = std::bit_cast<std::array<uint32_t, 4>>(each.nanos);
+      parts.push_back(static_cast<uint32_t>(Index(each.name)));
+      parts.insert(parts.end(), words.begin(), words.end());
+    }
   }
 
   bool FailedBefore() {
@@ -378,39 +422,123 @@ class DeviceSearch {
   Outcome TakeDevice(const Place& at, const AskState& ask, uint32_t index, size_t pool, bool must) {
     const DeviceInfo& device = devices_.device(index);
     if (IsInUse(device, *ask.ask, at.claim)) return Outcome::kNo;
-    if (!device.consumes.empty() && !TakeCounters(device, pool)) return Outcome::kNo;
+    // A further share of a device takes no more counters.
+    const bool counts = !device.consumes.empty() && !(device.allow_multiple && IsShared(device.id));
+    if (counts && !TakeCounters(device, pool)) return Outcome::kNo;
     if (!ToleratesAll(ask.ask->tolerations, device.taints)) {
-      GiveBackCounters(device, pool);
+      if (counts) GiveBackCounters(device, pool);
       return Outcome::kNo;
     }
     const DeviceClaimInfo& claim = Claim(at.claim);
     for (size_t c = 0; c < claim.constraints.size(); ++c) {
       if (AddTo(claim.constraints[c], constraints_[at.claim][c], at, device)) continue;
-      while (c-- > 0) {
-        RemoveFrom(claim.constraints[c], constraints_[at.claim][c], at);
-      }
-      GiveBackCounters(device, pool);
+      RemoveFromConstraints(at, c);
+      if (counts) GiveBackCounters(device, pool);
       if (!must) return Outcome::kNo;
       return Stop(absl::StrCat("claim ", Absl(Text(claim.name)), ", request ",
                                Absl(Text(claim.requests[at.request].name)), ": cannot add device ",
                                Absl(Text(device.name)),
                                " because a claim constraint would not be satisfied"));
     }
-    taken_.emplace_back(device.id, at.claim);
-    results_[at.claim].push_back(
-        {.id = device.id, .info = index, .admin_access = ask.ask->admin_access});
+    // Of "all" devices, one may have been shared meanwhile.
+    if (!HasRoom(*ask.ask, device, /*beside_others=*/true)) {
+      RemoveFromConstraints(at, claim.constraints.size());
+      if (counts) GiveBackCounters(device, pool);
+      return Outcome::kNo;
+    }
+    HeldDevice& held = results_[at.claim].emplace_back();
+    held.id = device.id;
+    held.info = index;
+    held.admin_access = ask.ask->admin_access;
+    if (device.binds_to_node) held.only_on = catalog_.node(node_).name;
+    if (device.allow_multiple) {
+      held.shared = true;
+      for (const DeviceCapacityInfo& each : devices_.CapacitiesOf(device)) {
+        DeviceAmount& amount = held.consumed.emplace_back();
+        amount.name = each.name;
+        amount.nanos = each.Taken(AskedOf(*ask.ask, each.name)).value_or(each.nanos);
+      }
+    } else {
+      taken_.emplace_back(device.id, at.claim);
+    }
+    counts_.push_back(counts);
     return Outcome::kDone;
   }
 
   void GiveBack(const Place& at, uint32_t index, size_t pool) {
     const DeviceInfo& device = devices_.device(index);
     results_[at.claim].pop_back();
-    taken_.pop_back();
-    const DeviceClaimInfo& claim = Claim(at.claim);
-    for (size_t c = claim.constraints.size(); c-- > 0;) {
-      RemoveFrom(claim.constraints[c], constraints_[at.claim][c], at);
+    if (!device.allow_multiple) taken_.pop_back();
+    RemoveFromConstraints(at, Claim(at.claim).constraints.size());
+    if (counts_.back()) GiveBackCounters(device, pool);
+    counts_.pop_back();
+  }
+
+  // --- Capacity
+
+  static std::optional<absl::int128> AskedOf(const DeviceAskInfo& ask, TextId name) {
+    const auto it = std::ranges::find(ask.capacity, name, &DeviceAmount::name);
+    if (it == ask.capacity.end()) return std::nullopt;
+    return it->nanos;
+  }
+
+  // Whether the device has what the request takes of each capacity, `beside_others` in addition to
+  // what all others take of it.  Only devices that allow it are shared, but any has its policies.
+  [[nodiscard]] bool HasRoom(const DeviceAskInfo& ask, const DeviceInfo& device,
+                             bool beside_others) const {
+    const DeviceShares* const shares = beside_others ? state_.Shares(device.id) : nullptr;
+    if (!device.limits_requests && ask.capacity.empty() &&
+        (shares == nullptr || shares->claims == 0)) {
+      return true;
     }
-    GiveBackCounters(device, pool);
+    const std::span<const DeviceCapacityInfo> capacities = devices_.CapacitiesOf(device);
+    for (const DeviceAmount& asked : ask.capacity) {
+      if (std::ranges::find(capacities, asked.name, &DeviceCapacityInfo::name) ==
+          capacities.end()) {
+        return false;
+      }
+    }
+    for (const DeviceCapacityInfo& each : capacities) {
+      const std::optional<absl::int128> taken = each.Taken(AskedOf(ask, each.name));
+      if (!taken) return false;
+      absl::int128 sum = *taken;
+      if (shares != nullptr) sum += AmountOf(shares->consumed, each.name);
+      if (beside_others) sum += TakenHere(device.id, each.name);
+      if (sum > each.nanos) return false;
+    }
+    return true;
+  }
+
+  static absl::int128 AmountOf(const std::vector<DeviceAmount>& amounts, TextId name) {
+    const auto it = std::ranges::find(amounts, name, &DeviceAmount::name);
+    return it == amounts.end() ? 0 : it->nanos;
+  }
+
+  // What the claims of this search take.
+  [[nodiscard]] absl::int128 TakenHere(DeviceId id, TextId name) const {
+    absl::int128 sum = 0;
+    for (const std::vector<HeldDevice>& of_claim : results_) {
+      for (const HeldDevice& held : of_claim) {
+        if (held.id == id && held.shared) sum += AmountOf(held.consumed, name);
+      }
+    }
+    return sum;
+  }
+
+  // Whether the device's counters are accounted for by another share.  Up to 1.36, only one that
+  // takes capacity counts.
+  [[nodiscard]] bool IsShared(DeviceId id) const {
+    const DeviceShares* const shares = state_.Shares(id);
+    if (shares != nullptr && (rules_of_137_ ? shares->claims : shares->consumers) > 0) return true;
+    return std::ranges::any_of(results_, [&](const std::vector<HeldDevice>& of_claim) {
+      return std::ranges::any_of(
+          of_claim, [&](const HeldDevice& held) { return held.id == id && held.shared; });
+    });
+  }
+
+  [[nodiscard]] bool IsAllocated(DeviceId id) const {
+    const DeviceShares* const shares = state_.Shares(id);
+    return state_.Uses(id) > 0 || (shares != nullptr && shares->claims > 0);
   }
 
   // --- Constraints
@@ -425,18 +553,27 @@ class DeviceSearch {
     });
   }
 
+  // Undoes the last AddTo of the claim's first `count` constraints.
+  void RemoveFromConstraints(const Place& at, size_t count) {
+    while (count-- > 0) {
+      RemoveFrom(Claim(at.claim).constraints[count], constraints_[at.claim][count], at);
+    }
+  }
+
   bool AddTo(const DeviceConstraintInfo& constraint, ConstraintState& state, const Place& at,
              const DeviceInfo& device) const {
     if (!Concerns(constraint, at)) return true;
     const auto attribute = devices_.AttributeOf(device, constraint);
     if (!attribute) return false;
     if (constraint.distinct) {
-      // Each request is compared by its last device only, as in the scheduler.
       const bool occurs = std::ranges::any_of(
           state.of_request, [&](const auto& each) { return each.second == *attribute; });
       if (state.devices > 0 && occurs) return false;
       const TextId request = Claim(at.claim).requests[at.request].name;
-      std::erase_if(state.of_request, [&](const auto& each) { return each.first == request; });
+      // Up to 1.36, each request is compared by its last device only.
+      if (!rules_of_137_) {
+        std::erase_if(state.of_request, [&](const auto& each) { return each.first == request; });
+      }
       state.of_request.emplace_back(request, *attribute);
     } else if (state.devices == 0) {
       state.matched = *attribute;
@@ -450,7 +587,9 @@ class DeviceSearch {
   void RemoveFrom(const DeviceConstraintInfo& constraint, ConstraintState& state,
                   const Place& at) const {
     if (!Concerns(constraint, at)) return;
-    if (constraint.distinct) {
+    if (constraint.distinct && rules_of_137_) {
+      state.of_request.pop_back();
+    } else if (constraint.distinct) {
       const TextId request = Claim(at.claim).requests[at.request].name;
       std::erase_if(state.of_request, [&](const auto& each) { return each.first == request; });
     }
@@ -483,7 +622,7 @@ class DeviceSearch {
         const SliceInfo& slice = devices_.slice(s);
         for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
           const DeviceInfo& device = devices_.device(d);
-          if (state_.Uses(device.id) > 0) AddCounters(of, device, -1, counters.available);
+          if (IsAllocated(device.id)) AddCounters(of, device, -1, counters.available);
         }
       }
     }
@@ -502,7 +641,6 @@ class DeviceSearch {
   }
 
   void GiveBackCounters(const DeviceInfo& device, size_t pool) {
-    if (device.consumes.empty()) return;
     AddCounters(pools_[pool], device, -1, counters_[pool].consumed);
   }
 
@@ -513,12 +651,15 @@ class DeviceSearch {
   const std::span<const NodePool> pools_;
   const std::span<const DeviceClaimId> claims_;
   const bool explains_;                                   // Otherwise, problem() is not complete.
+  const bool rules_of_137_;                               // Of Kubernetes 1.37.
   std::vector<std::vector<HeldDevice>> results_;          // By claim.
   std::vector<std::vector<std::vector<AskState>>> asks_;  // By claim, request, alternative.
   std::vector<std::vector<ConstraintState>> constraints_;
-  std::vector<std::pair<DeviceId, size_t>> taken_;  // Device, claim.
+  std::vector<std::pair<DeviceId, size_t>> taken_;  // Device, claim; not if it is shared.
+  std::vector<bool> counts_;                        // Whether each held device took counters.
   std::vector<PoolCounters> counters_;              // By pool, filled on first use.
   size_t steps_ = 0;
+  bool waits_for_driver_ = false;
   bool given_up_ = false;
   std::string problem_;
 };
@@ -530,6 +671,7 @@ bool ReachesNode(const Catalog& catalog, const DeviceClaimInfo& claim,
   const Symbols& symbols = catalog.symbols();
   if (state.as_in_status) return claim.allocated_on.Matches(node, symbols);
   return std::ranges::all_of(state.devices, [&](const HeldDevice& held) {
+    if (held.only_on != kNoText) return held.only_on == info.name;
     const DeviceInfo& device = catalog.devices().device(held.info);
     const SliceInfo& slice = catalog.devices().slice(device.slice);
     return (slice.per_device_nodes ? device.reach : slice.reach).Matches(node, symbols);
@@ -548,7 +690,9 @@ bool HasUnused(const Devices& devices, const DeviceState& state, NodeId node,
     for (const uint32_t s : pool.slices) {
       const SliceInfo& slice = devices.slice(s);
       for (uint32_t d = slice.first_device; d < slice.end_device && missing > 0; ++d) {
-        if (state.Uses(devices.device(d).id) == 0) --missing;
+        if (state.Uses(devices.device(d).id) > 0) continue;
+        if (devices.device(d).allow_multiple) return true;  // Any number of requests may share it.
+        --missing;
       }
     }
   }
@@ -564,7 +708,7 @@ std::string Quoted(std::string_view expression) {
 
 // Why the devices that the node reaches do not serve the claims: up to a few of them.
 std::string DetailOf(const Catalog& catalog, const DeviceState& state, NodeId node,
-                     std::span<const DeviceClaimId> claims) {
+                     std::span<const DeviceClaimId> claims, const DeviceSearch& search) {
   constexpr size_t kShown = 3;
   const Devices& devices = catalog.devices();
   const auto text = [&](TextId id) { return Absl(catalog.Text(id)); };
@@ -600,6 +744,8 @@ std::string DetailOf(const Catalog& catalog, const DeviceState& state, NodeId no
                 say(device, "fails selector ", Quoted(devices.Expression(*failed)));
               } else if (!ask.admin_access && state.Uses(device.id) > 0) {
                 say(device, "is in use");
+              } else if (!search.HasRoom(ask, device)) {
+                say(device, "has not the capacity that request ", text(request.name), " takes");
               } else if (!ToleratesAll(ask.tolerations, device.taints)) {
                 say(device, "has a taint that request ", text(request.name), " does not tolerate");
               }
@@ -649,8 +795,11 @@ bool FindDevices(const Catalog& catalog, const DeviceState& state, const PodShap
   if (!search.Run()) {
     if (problem != nullptr) {
       problem->reason = search.problem();
-      problem->detail = search.TookTooManySteps() ? "the search for devices takes too many steps"
-                                                  : DetailOf(catalog, state, node, open);
+      if (search.TookTooManySteps()) {
+        problem->detail = "the search for devices takes too many steps";
+      } else if (!search.WaitsForDriver()) {
+        problem->detail = DetailOf(catalog, state, node, open, search);
+      }
       if (std::ranges::any_of(devices.PoolsOf(node), &NodePool::uses_unknown)) {
         absl::StrAppend(&problem->detail, problem->detail.empty() ? "" : "; ",
                         "devices that pods with missing or unallocated claims may use are not "

@@ -1,5 +1,6 @@
 #include "snapshot/device_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,14 +15,17 @@ void DeviceState::Reset(const Devices& devices) {
   claims_.Resize(devices.claims());
   uses_ = {};
   uses_.Resize(devices.ids());
+  shares_ = {};
+  if (devices.HasSharedDevices()) shares_.Resize(devices.ids());
   for (uint32_t c = 0; c < devices.claims(); ++c) {
     const DeviceClaimInfo& info = devices.claim(DeviceClaimId{c});
     DeviceClaimState state;
     state.allocated = info.allocated;
     state.as_in_status = info.allocated;
     state.users = info.other_users;
-    for (const auto& [id, admin_access] : info.devices) {
-      state.devices.push_back({.id = id, .admin_access = admin_access});
+    for (const auto& [id, admin_access, shared, consumed] : info.devices) {
+      state.devices.push_back(
+          {.id = id, .admin_access = admin_access, .shared = shared, .consumed = consumed});
     }
     Set(DeviceClaimId{c}, std::move(state));
   }
@@ -29,7 +33,24 @@ void DeviceState::Reset(const Devices& devices) {
 
 void DeviceState::Count(const DeviceClaimState& state, int sign) {
   for (const HeldDevice& device : state.devices) {
-    if (!device.admin_access) uses_.Mutable(Index(device.id)) += sign;
+    if (device.admin_access) continue;
+    if (device.shared) {
+      CountShare(device, sign, shares_.Mutable(Index(device.id)));
+    } else {
+      uses_.Mutable(Index(device.id)) += sign;
+    }
+  }
+}
+
+void DeviceState::CountShare(const HeldDevice& device, int sign, DeviceShares& shares) {
+  shares.claims += sign;
+  if (!device.consumed.empty()) shares.consumers += sign;
+  for (const DeviceAmount& each : device.consumed) {
+    auto sum = std::ranges::find(shares.consumed, each.name, &DeviceAmount::name);
+    if (sum == shares.consumed.end()) {
+      sum = shares.consumed.insert(sum, {.name = each.name});
+    }
+    sum->nanos += sign * each.nanos;
   }
 }
 
@@ -81,13 +102,29 @@ void DeviceState::Undo(const PodShape& shape) {
 
 absl::Status DeviceState::Check() const {
   std::vector<uint32_t> counted(uses_.size());
+  std::vector<DeviceShares> shares(shares_.size());
   for (size_t c = 0; c < claims_.size(); ++c) {
     const DeviceClaimState& state = claims_[c];
     if (!state.allocated && !state.devices.empty()) {
       return absl::InternalError(absl::StrCat("device claim ", c, " holds devices unallocated"));
     }
     for (const HeldDevice& device : state.devices) {
-      if (!device.admin_access) ++counted[Index(device.id)];
+      if (device.admin_access) continue;
+      if (device.shared) {
+        CountShare(device, +1, shares[Index(device.id)]);
+      } else {
+        ++counted[Index(device.id)];
+      }
+    }
+  }
+  for (size_t d = 0; d < shares.size(); ++d) {
+    if (shares[d].claims != shares_[d].claims || shares[d].consumers != shares_[d].consumers ||
+        !std::ranges::all_of(shares_[d].consumed, [&](const DeviceAmount& sum) {
+          const auto it = std::ranges::find(shares[d].consumed, sum.name, &DeviceAmount::name);
+          return sum.nanos == (it == shares[d].consumed.end() ? 0 : it->nanos);
+        })) {
+      return absl::InternalError(absl::StrCat("device ", d, " has ", shares_[d].claims,
+                                              " shares, and claims hold ", shares[d].claims));
     }
   }
   for (size_t d = 0; d < counted.size(); ++d) {
@@ -113,7 +150,11 @@ std::string DeviceState::Fingerprint() const {
     absl::StrAppend(&text, "device claim ", c, state.allocated ? " allocated" : "",
                     state.as_in_status ? " as read" : "", " users ", state.users, " devices");
     for (const HeldDevice& device : state.devices) {
-      absl::StrAppend(&text, " ", Index(device.id), device.admin_access ? "*" : "");
+      absl::StrAppend(&text, " ", Index(device.id), device.admin_access ? "*" : "",
+                      device.shared ? "~" : "");
+      for (const DeviceAmount& each : device.consumed) {
+        absl::StrAppend(&text, " ", Index(each.name), "=", static_cast<double>(each.nanos));
+      }
     }
     text += '\n';
   }

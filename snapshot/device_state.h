@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "snapshot/cow_vector.h"
+#include "snapshot/device_amount.h"
 #include "snapshot/ids.h"
 
 namespace ebb {
@@ -31,8 +32,11 @@ struct PodShape;
 struct HeldDevice {
   static constexpr uint32_t kNoInfo = std::numeric_limits<uint32_t>::max();
   DeviceId id{};
-  uint32_t info = kNoInfo;    // Of Devices::device(); kNoInfo: as the claim's status says.
-  bool admin_access = false;  // Does not keep others from the device.
+  uint32_t info = kNoInfo;             // Of Devices::device(); kNoInfo: as the claim's status says.
+  bool admin_access = false;           // Does not keep others from the device.
+  bool shared = false;                 // Others may hold the device as well.
+  TextId only_on = kNoText;            // The node, if the device binds to it.
+  std::vector<DeviceAmount> consumed;  // If shared: what it takes of the device's capacities.
   friend bool operator==(const HeldDevice&, const HeldDevice&) = default;
 };
 
@@ -44,6 +48,13 @@ struct DeviceClaimState {
   friend bool operator==(const DeviceClaimState&, const DeviceClaimState&) = default;
 };
 
+// What claims that share a device hold of it.
+struct DeviceShares {
+  uint32_t claims = 0;
+  uint32_t consumers = 0;              // Of these, those that take capacity.
+  std::vector<DeviceAmount> consumed;  // Sums; a name stays when its sum is zero.
+};
+
 class DeviceState {
  public:
   // What the claims' status says.
@@ -53,6 +64,10 @@ class DeviceState {
   [[nodiscard]] size_t claims() const { return claims_.size(); }
   // By how many claims the device is used exclusively: more than one only in wrong input.
   [[nodiscard]] uint32_t Uses(DeviceId id) const { return uses_[Index(id)]; }
+  // What the claims that share the device take; null if no device can be shared.
+  [[nodiscard]] const DeviceShares* Shares(DeviceId id) const {
+    return shares_.size() == 0 ? nullptr : &shares_[Index(id)];
+  }
 
   // The pod comes to a node.  Its claims that are not allocated get the devices that FindDevices
   // found for them there; `found` is empty if there are none, and then they hold none.
@@ -75,9 +90,11 @@ class DeviceState {
   };
   void Set(DeviceClaimId id, DeviceClaimState state);
   void Count(const DeviceClaimState& state, int sign);
+  static void CountShare(const HeldDevice& device, int sign, DeviceShares& shares);
 
   CowVector<DeviceClaimState, 64> claims_;  // By DeviceClaimId.
   CowVector<uint32_t, 1024> uses_;          // By DeviceId.
+  CowVector<DeviceShares, 64> shares_;      // By DeviceId; empty if no device can be shared.
   std::vector<Change> log_;
 };
 

@@ -48,6 +48,78 @@ void AppendKey(std::string& key, const Struct& object) {
   objects::VisitFields(object, [&key](Text, const auto& field) { AppendKey(key, field); });
 }
 
+constexpr absl::int128 kNanosOfUnit = 1'000'000'000;
+
+// An amount of a capacity.  Kubernetes computes with int64, so larger amounts are not understood.
+absl::StatusOr<absl::int128> ParseAmount(Text text) {
+  const absl::int128 amount_max = (int64_t{1} << 61) * kNanosOfUnit;
+  const absl::StatusOr<cel::Quantity> amount = cel::Quantity::Parse(text);
+  if (!amount.ok()) return amount.status();
+  if (amount->nanos() < 0 || amount->nanos() > amount_max) {
+    return absl::OutOfRangeError(absl::StrCat(Absl(text), " is out of range"));
+  }
+  return amount->nanos();
+}
+
+// Quantity.Value: whole units, rounded up.
+absl::int128 UnitsOf(absl::int128 nanos) { return (nanos + kNanosOfUnit - 1) / kNanosOfUnit; }
+
+// Reads the policy; empty, or what of it is not understood.  The API server accepts only defaults
+// that the policy allows.
+std::string ReadPolicy(const objects::DeviceCapacity& from, DeviceCapacityInfo& to) {
+  std::string why;
+  const auto read = [&why](Text text, std::string_view name) {
+    const absl::StatusOr<absl::int128> amount = ParseAmount(text);
+    if (!amount.ok()) why = absl::StrCat(Absl(name), ": ", amount.status().message());
+    return amount.value_or(0);
+  };
+  if (!from.standard.empty()) to.standard = read(from.standard, "default");
+  for (const Text text : from.valid_values) to.valid_values.push_back(read(text, "validValues[]"));
+  if (from.has_range) {
+    DeviceCapacityInfo::Range& range = to.range.emplace();
+    range.min = read(from.range_min, "validRange.min");
+    if (!from.range_max.empty()) range.max = read(from.range_max, "validRange.max");
+    if (!from.range_step.empty()) range.step = read(from.range_step, "validRange.step");
+    if (range.step && *range.step == 0) why = "validRange.step: is 0";
+  }
+  if (!why.empty() || !to.standard) return why;
+  const absl::int128 standard = *to.standard;
+  const bool is_allowed =
+      to.range ? standard >= to.range->min && (!to.range->max || standard <= *to.range->max) &&
+                     (!to.range->step ||
+                      (UnitsOf(standard) - UnitsOf(to.range->min)) % UnitsOf(*to.range->step) == 0)
+               : to.valid_values.empty() ||
+                     std::ranges::find(to.valid_values, standard) != to.valid_values.end();
+  return is_allowed ? "" : "default: is not among the amounts that the policy allows";
+}
+
+// Empty if the binding conditions of the claim's devices hold.
+std::string WhyNotBound(const objects::ResourceClaim& claim) {
+  for (const objects::ResourceClaim::Device& device : claim.devices) {
+    if (device.binding_conditions.empty()) continue;
+    const std::string name =
+        absl::StrCat("device ", Absl(device.name), " of pool ", Absl(device.pool), ": ");
+    const auto status = std::ranges::find_if(claim.statuses, [&](const auto& each) {
+      return each.driver == device.driver && each.pool == device.pool && each.name == device.name;
+    });
+    const auto is_true = [&](Text type) {
+      if (status == claim.statuses.end()) return false;
+      const auto it = std::ranges::find(status->conditions, type,
+                                        &objects::ResourceClaim::DeviceStatus::Condition::type);
+      return it != status->conditions.end() && it->status == "True";
+    };
+    for (const Text failure : device.binding_failure_conditions) {
+      if (is_true(failure)) return absl::StrCat(name, "condition ", Absl(failure), " is True");
+    }
+    for (const Text condition : device.binding_conditions) {
+      if (!is_true(condition)) {
+        return absl::StrCat(name, "binding condition ", Absl(condition), " is not True");
+      }
+    }
+  }
+  return {};
+}
+
 cel::AttributeValue ValueOf(const objects::DeviceAttribute& attribute, std::string_view text) {
   if (attribute.type == "bool") return attribute.value == "true";
   if (attribute.type == "int") {
@@ -67,6 +139,31 @@ bool DeviceReach::Matches(const DeviceNode& of, const Symbols& symbols) const {
   if (node != kNoText) return of.name == node;
   if (everywhere) return true;
   return has_selector && MatchesNodeAffinity(selector, of.name, of.labels, symbols);
+}
+
+std::optional<absl::int128> DeviceCapacityInfo::Taken(std::optional<absl::int128> asked) const {
+  absl::int128 taken = asked ? *asked : standard.value_or(nanos);
+  if (asked && range && *asked < range->min) {
+    taken = range->min;
+  } else if (asked && range && range->step) {
+    const absl::int128 step = UnitsOf(*range->step);
+    const absl::int128 min = UnitsOf(range->min);
+    taken = (min + (UnitsOf(*asked) - min + step - 1) / step * step) * kNanosOfUnit;
+  } else if (asked && !range) {
+    const auto valid =
+        std::ranges::find_if(valid_values, [&](absl::int128 each) { return *asked <= each; });
+    if (valid != valid_values.end()) taken = *valid;
+  }
+  if (taken == standard) return taken;
+  if (range) {
+    const bool is_allowed =
+        (!range->max || taken <= *range->max) &&
+        (!range->step || (UnitsOf(taken) - UnitsOf(range->min)) % UnitsOf(*range->step) == 0);
+    return is_allowed ? std::optional(taken) : std::nullopt;
+  }
+  const bool is_valid =
+      valid_values.empty() || std::ranges::find(valid_values, taken) != valid_values.end();
+  return is_valid ? std::optional(taken) : std::nullopt;
 }
 
 bool DeviceClaimInfo::IsReservedFor(TextId uid) const {
@@ -120,6 +217,8 @@ void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
       each.count = ask.count == 0 ? 1 : ask.count;
       each.admin_access = ask.admin_access;
       each.tolerations = CompileTolerations(ask.tolerations, symbols);
+      each.capacity =
+          Amounts(ask.capacity, "spec.devices.requests[].capacity", to.not_understood, symbols);
     }
     if (made.asks.empty()) {
       SetReason(to.not_understood, "spec.devices.requests[]: a request of an unknown kind");
@@ -134,6 +233,7 @@ void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
   for (const objects::DeviceConstraint& constraint : from.constraints) {
     DeviceConstraintInfo& made = to.constraints.emplace_back();
     made.distinct = constraint.match_attribute.empty();
+    depend_on_version_ |= made.distinct;
     const Text attribute =
         made.distinct ? constraint.distinct_attribute : constraint.match_attribute;
     if (attribute.empty()) {
@@ -159,10 +259,19 @@ void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
                 .first->second;
   to.allocated = from.allocated;
   for (const objects::ResourceClaim::Device& device : from.devices) {
-    to.devices.push_back({InternDevice(symbols.Intern(device.driver), symbols.Intern(device.pool),
-                                       symbols.Intern(device.name)),
-                          device.admin_access});
+    DeviceClaimInfo::Device& made = to.devices.emplace_back();
+    made.id = InternDevice(symbols.Intern(device.driver), symbols.Intern(device.pool),
+                           symbols.Intern(device.name));
+    made.admin_access = device.admin_access;
+    std::string why;
+    made.consumed = Amounts(device.consumed, "status.allocation.devices.results[].consumedCapacity",
+                            why, symbols);
+    // If the amounts are not known, the claim holds all of the device.
+    made.shared = !device.share_id.empty() && why.empty();
+    has_shared_devices_ |= made.shared;
+    SetReason(to.not_understood, why);
   }
+  to.not_bound = WhyNotBound(from);
   to.allocated_on =
       CompileReach("", /*everywhere=*/from.allocated_on.nil, from.allocated_on, symbols);
   for (const objects::ResourceClaim::Consumer& consumer : from.reserved_for) {
@@ -171,6 +280,21 @@ void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
   to.other_users = static_cast<uint32_t>(to.reserved_for.size());
   claims_by_name_.emplace(std::pair(to.namespace_name, to.name),
                           DeviceClaimId{static_cast<uint32_t>(claims_.size() - 1)});
+}
+
+std::vector<DeviceAmount> Devices::Amounts(const std::vector<objects::DeviceQuantity>& from,
+                                           std::string_view where, std::string& not_understood,
+                                           Symbols& symbols) {
+  std::vector<DeviceAmount> amounts;
+  for (const objects::DeviceQuantity& each : from) {
+    const absl::StatusOr<absl::int128> amount = ParseAmount(each.value);
+    if (!amount.ok()) {
+      SetReason(not_understood, absl::StrCat(Absl(where), ": ", amount.status().message()));
+      continue;
+    }
+    amounts.push_back({.name = symbols.Intern(each.name), .nanos = *amount});
+  }
+  return amounts;
 }
 
 std::vector<NamedCounter> Devices::Counters(const std::vector<objects::DeviceCounters>& sets,
@@ -209,16 +333,30 @@ uint32_t Devices::InternShape(const objects::Device& device, std::string_view dr
   }
   std::ranges::sort(shape.attributes, {}, &Attribute::name);
   key += '\n';
-  for (const objects::DeviceQuantity& from : device.capacity) {
+  for (const objects::DeviceCapacity& from : device.capacity) {
     const absl::StatusOr<cel::Quantity> amount = cel::Quantity::Parse(from.value);
     if (!amount.ok()) {
       SetReason(slice.not_understood,
                 absl::StrCat("spec.devices[].capacity: ", amount.status().message()));
       continue;
     }
-    shape.capacity.push_back({symbols.Text(symbols.Intern(from.name)), *amount});
-    append(from.name), append(from.value);
+    const TextId name = symbols.Intern(from.name);
+    shape.capacity.push_back({symbols.Text(name), *amount});
+    DeviceCapacityInfo& made = shape.capacities.emplace_back();
+    made.name = name;
+    made.nanos = amount->nanos();
+    if (const std::string why = ReadPolicy(from, made); !why.empty()) {
+      SetReason(slice.not_understood,
+                absl::StrCat("spec.devices[].capacity[].requestPolicy.", why));
+    }
+    const bool computes = device.allow_multiple || from.has_policy || amount->nanos() < 0;
+    if (absl::Status status = ParseAmount(from.value).status(); computes && !status.ok()) {
+      SetReason(slice.not_understood, absl::StrCat("spec.devices[].capacity: ", status.message()));
+    }
   }
+  AppendKey(key, device.capacity);
+  AppendKey(key, device.allow_multiple ? 1 : 0);
+  shape.allow_multiple = device.allow_multiple;
   const auto [it, is_new] =
       shapes_by_key_.try_emplace(std::move(key), static_cast<uint32_t>(shapes_.size()));
   if (is_new) shapes_.push_back(std::move(shape));
@@ -238,6 +376,7 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
   to.reach_known = !from.node_name.empty() || from.all_nodes || !from.node_selector.nil;
   to.per_device_nodes = from.per_device_nodes;
   to.has_counters = !from.shared_counters.empty();
+  depend_on_version_ |= to.has_counters;
   if (from.node_selector.terms.size() > 1) {
     SetReason(to.not_understood, "spec.nodeSelector: several terms");
   }
@@ -260,6 +399,14 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
       SetReason(to.not_understood, "spec.devices[].nodeSelector: several terms");
     }
     made.consumes = Counters(device.consumes, "spec.devices[].consumesCounters[]", to, symbols);
+    made.allow_multiple = device.allow_multiple;
+    made.binds_to_node = device.binds_to_node;
+    made.has_binding_conditions = !device.binding_conditions.empty();
+    made.limits_requests =
+        made.allow_multiple ||
+        std::ranges::any_of(device.capacity, &objects::DeviceCapacity::has_policy);
+    has_shared_devices_ |= made.allow_multiple;
+    depend_on_version_ |= made.limits_requests;
   }
   to.end_device = static_cast<uint32_t>(devices_.size());
 }
@@ -296,8 +443,9 @@ void Devices::ApplyTaintRules(const Symbols& symbols) {
   }
 }
 
+// Up to 1.36, the counters of a pool are seen from every node.
 bool Devices::IsSeen(const SliceInfo& slice, const DeviceNode& node, const Symbols& symbols) const {
-  if (slice.has_counters) return true;
+  if (slice.has_counters && version_ < KubernetesVersion::k137) return true;
   if (slice.reach_known) return slice.reach.Matches(node, symbols);
   if (!slice.per_device_nodes) return false;
   for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
@@ -321,31 +469,45 @@ bool Devices::CountersExist(uint32_t slice, const NodePool& pool) const {
 void Devices::BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t> all,
                         NodePool& pool) const {
   absl::flat_hash_set<TextId> names;
-  for (const uint32_t s : seen) {
-    const SliceInfo& slice = slices_[s];
-    if (pool.not_understood == nullptr && !slice.not_understood.empty()) {
-      pool.not_understood = &slice.not_understood;
-      pool.wrong_slice = slice.name;
-    }
-    if (!slice.has_counters) {
-      pool.slices.push_back(s);
-      for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
-        pool.invalid |= !names.insert(devices_[d].name).second;
-      }
-      continue;
-    }
+  const auto check = [&](const SliceInfo& slice) {
+    if (pool.not_understood != nullptr || slice.not_understood.empty()) return;
+    pool.not_understood = &slice.not_understood;
+    pool.wrong_slice = slice.name;
+  };
+  const auto add_counters = [&](const SliceInfo& slice) {
     for (const TextId set : slice.counter_sets) {
       pool.invalid |= std::ranges::find(pool.counter_sets, set) != pool.counter_sets.end();
       pool.counter_sets.push_back(set);
     }
     pool.counters.insert(pool.counters.end(), slice.counters.begin(), slice.counters.end());
+  };
+  for (const uint32_t s : seen) {
+    const SliceInfo& slice = slices_[s];
+    check(slice);
+    if (slice.has_counters) {
+      add_counters(slice);
+      continue;
+    }
+    pool.slices.push_back(s);
+    for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+      pool.invalid |= !names.insert(devices_[d].name).second;
+      pool.has_binding_conditions |= devices_[d].has_binding_conditions;
+    }
   }
-  for (const uint32_t s : seen) pool.invalid |= !CountersExist(s, pool);
+  std::vector<uint32_t> others;
   for (const uint32_t s : all) {
     if (std::ranges::find(seen, s) != seen.end()) continue;
-    pool.invalid |= !CountersExist(s, pool);
-    if (!pool.counters.empty()) pool.others.push_back(s);
+    if (slices_[s].has_counters) {
+      check(slices_[s]);
+      add_counters(slices_[s]);
+    } else {
+      others.push_back(s);
+    }
   }
+  for (const std::span<const uint32_t> each : {seen, std::span<const uint32_t>(others)}) {
+    for (const uint32_t s : each) pool.invalid |= !CountersExist(s, pool);
+  }
+  if (!pool.counters.empty()) pool.others = std::move(others);
 }
 
 // `newest`: the slices of one pool that were added, all of one generation.
@@ -368,7 +530,7 @@ std::vector<NodePool> Devices::GatherPools(const DeviceNode& node, std::span<con
     AddIfNewest(s, seen_of_pool[{slice.driver, slice.pool}]);
   };
   for (const uint32_t s : own) {
-    if (!slices_[s].has_counters) add(s);
+    if (!IsOfAllNodes(slices_[s])) add(s);
   }
   for (const uint32_t s : shared_slices_) add(s);
   std::vector<NodePool> pools;
@@ -394,15 +556,22 @@ std::vector<NodePool> Devices::GatherPools(const DeviceNode& node, std::span<con
   }
   std::ranges::sort(pools, {}, [&](const NodePool& pool) {
     const SliceInfo& slice = slices_[pool.first_slice];
-    return std::pair(symbols.Text(slice.driver), symbols.Text(slice.pool));
+    // Devices without binding conditions come first.
+    return std::tuple(pool.has_binding_conditions, symbols.Text(slice.driver),
+                      symbols.Text(slice.pool));
   });
   return pools;
 }
 
-void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols) {
+void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols,
+                      KubernetesVersion version) {
+  version_ = version;
   ApplyTaintRules(symbols);
   for (Selector& selector : selectors_) {
-    selector.compiled.emplace(cel::DeviceSelector::Compile(selector.expression));
+    selector.compiled.emplace(cel::DeviceSelector::Compile(
+        selector.expression, version < KubernetesVersion::k137
+                                 ? cel::SelectorRules::kKubernetes136
+                                 : cel::SelectorRules::kKubernetes137));
     selector.answers = std::make_unique<std::atomic<Answer>[]>(shapes_.size());
   }
   own_slices_.resize(nodes.size());
@@ -418,7 +587,7 @@ void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols)
     if (slice.reach.node != kNoText && node != nodes_by_name.end()) {
       own_slices_[node->second].push_back(s);
     }
-    if (slice.reach.node == kNoText || slice.has_counters) shared_slices_.push_back(s);
+    if (IsOfAllNodes(slice)) shared_slices_.push_back(s);
   }
   if (slices_.empty()) return;
   for (uint32_t n = 0; n < nodes.size(); ++n) {
@@ -450,7 +619,10 @@ void Devices::CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols
 
 cel::DeviceForSelector Devices::ForSelector(uint32_t shape) const {
   const Shape& of = shapes_[shape];
-  return {.driver = of.driver, .attributes = of.for_selectors, .capacity = of.capacity};
+  return {.driver = of.driver,
+          .attributes = of.for_selectors,
+          .capacity = of.capacity,
+          .allow_multiple_allocations = of.allow_multiple};
 }
 
 Devices::Answer Devices::Ask(uint32_t selector, const DeviceInfo& device) const {
@@ -525,6 +697,7 @@ std::optional<std::pair<TextId, TextId>> Devices::AttributeOf(
 std::string Devices::WhyNotUnderstood(DeviceClaimId id, const Symbols& symbols) const {
   const DeviceClaimInfo& claim = claims_[Index(id)];
   if (!claim.not_understood.empty()) return absl::StrCat(claim.not_understood, " is not evaluated");
+  if (!claim.not_bound.empty()) return claim.not_bound;
   const auto why_selector = [&](uint32_t selector) -> std::string {
     const Selector& of = selectors_[selector];
     if (of.compiled->ok() || !absl::IsUnimplemented(of.compiled->status())) return {};

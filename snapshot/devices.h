@@ -13,8 +13,8 @@
 //            is computed when it is first asked for; devices with equal attributes and capacities
 //            share the answer.
 // Threads:   const methods may run concurrently; the others need exclusive access.
-// Source:    k8s.io/dynamic-resource-allocation v0.36, structured/internal/incubating, which
-//            kube-scheduler 1.36 uses by default.
+// Source:    k8s.io/dynamic-resource-allocation v0.36 and v0.37, structured/internal/incubating,
+//            which kube-scheduler uses by default.
 
 #ifndef EBB_SNAPSHOT_DEVICES_H_
 #define EBB_SNAPSHOT_DEVICES_H_
@@ -38,8 +38,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "cel/device_selector.h"
+#include "snapshot/device_amount.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
+#include "snapshot/objects/kubernetes_version.h"
 #include "snapshot/objects/storage_objects.h"
 #include "snapshot/symbols.h"
 
@@ -61,6 +63,24 @@ struct DeviceReach {
   [[nodiscard]] bool Matches(const DeviceNode& of, const Symbols& symbols) const;
 };
 
+// A capacity of a device, and its policy for the amounts that one request takes.
+struct DeviceCapacityInfo {
+  struct Range {
+    absl::int128 min = 0;
+    std::optional<absl::int128> max;
+    std::optional<absl::int128> step;
+  };
+  TextId name = kNoText;
+  absl::int128 nanos = 0;
+  std::optional<absl::int128> standard;
+  std::vector<absl::int128> valid_values;
+  std::optional<Range> range;
+
+  // What a request for `asked` (nullopt: for no amount) takes, rounded up as the policy says: in a
+  // range with a step, to whole units.  nullopt: the policy allows no such amount.
+  [[nodiscard]] std::optional<absl::int128> Taken(std::optional<absl::int128> asked) const;
+};
+
 struct DeviceInfo {
   struct NamedCounter {
     TextId counter_set;
@@ -77,6 +97,10 @@ struct DeviceInfo {
   std::vector<Taint> taints;
   DeviceReach reach;                   // If the slice has per_device_nodes.
   std::vector<NamedCounter> consumes;  // In the order of the object.
+  bool allow_multiple = false;         // Several claims may share it, each a part of its capacity.
+  bool limits_requests = false;        // allow_multiple, or a capacity with a policy.
+  bool binds_to_node = false;  // A claim that holds it may be used on the node of its allocation.
+  bool has_binding_conditions = false;
 };
 
 struct SliceInfo {
@@ -101,6 +125,7 @@ struct NodePool {
   uint32_t first_slice = 0;  // Any slice of the pool: for its names.
   bool incomplete = false;   // Some slices of the newest generation are missing.
   bool invalid = false;
+  bool has_binding_conditions = false;
   bool uses_unknown = false;  // Some pod that may use its devices has claims that are not known.
   const std::string* not_understood = nullptr;
   TextId wrong_slice = kNoText;  // If not_understood.
@@ -123,6 +148,7 @@ struct DeviceAskInfo {
   bool admin_access = false;
   std::vector<Constraints::Toleration> tolerations;
   bool unknown_mode = false;
+  std::vector<DeviceAmount> capacity;
 };
 
 struct DeviceRequestInfo {
@@ -144,6 +170,8 @@ struct DeviceClaimInfo {
   struct Device {
     DeviceId id;
     bool admin_access;
+    bool shared;
+    std::vector<DeviceAmount> consumed;  // If shared.
   };
   TextId namespace_name = kNoText;
   TextId name = kNoText;
@@ -162,6 +190,8 @@ struct DeviceClaimInfo {
   // The reservations of consumers that are no placed pods whose claims ebb understands.
   uint32_t other_users = 0;
   std::string not_understood;
+  // "device gpu-0 of pool n: ..."; empty: the binding conditions of its devices hold.
+  std::string not_bound;
 
   [[nodiscard]] bool IsReservedFor(TextId uid) const;
 };
@@ -179,8 +209,9 @@ class Devices {
   void Put(const objects::ResourceSlice& from, Symbols& symbols);
   void Put(const objects::DeviceTaintRule& from, Symbols& symbols);
 
-  // Must be called once, after everything was added.
-  void Connect(std::span<const DeviceNode> nodes, const Symbols& symbols);
+  // Must be called once, after everything was added.  `version`: whose rules apply.
+  void Connect(std::span<const DeviceNode> nodes, const Symbols& symbols,
+               KubernetesVersion version);
 
   // A pod on each of these nodes uses devices that the input does not tell (IsAllocated): so
   // nothing of the pools that the nodes reach is allocated.  REQUIRES: Connect was called.
@@ -205,7 +236,14 @@ class Devices {
   [[nodiscard]] const DeviceClassInfo* FindClass(TextId name) const;
   [[nodiscard]] const DeviceInfo& device(uint32_t index) const { return devices_[index]; }
   [[nodiscard]] const SliceInfo& slice(uint32_t index) const { return slices_[index]; }
-  // Sorted by driver and pool.
+  [[nodiscard]] std::span<const DeviceCapacityInfo> CapacitiesOf(const DeviceInfo& device) const {
+    return shapes_[device.shape].capacities;
+  }
+  // Whether several claims may hold one device.
+  [[nodiscard]] bool HasSharedDevices() const { return has_shared_devices_; }
+  // Whether a version of Kubernetes may allocate the devices otherwise than another.
+  [[nodiscard]] bool DependOnVersion() const { return depend_on_version_; }
+  // Sorted by driver and pool; pools with binding conditions come last.
   [[nodiscard]] std::span<const NodePool> PoolsOf(NodeId node) const {
     if (Index(node) >= pools_of_.size()) return {};
     return pools_of_[Index(node)];
@@ -269,12 +307,17 @@ class Devices {
     std::vector<Attribute> attributes;  // Sorted by name.
     std::vector<cel::DeviceAttribute> for_selectors;
     std::vector<cel::DeviceCapacity> capacity;
+    std::vector<DeviceCapacityInfo> capacities;
+    bool allow_multiple = false;
   };
 
   uint32_t InternSelector(std::string_view expression, Symbols& symbols);
   DeviceId InternDevice(TextId driver, TextId pool, TextId name);
   uint32_t InternShape(const objects::Device& device, std::string_view driver, SliceInfo& slice,
                        Symbols& symbols);
+  static std::vector<DeviceAmount> Amounts(const std::vector<objects::DeviceQuantity>& from,
+                                           std::string_view where, std::string& not_understood,
+                                           Symbols& symbols);
   std::vector<DeviceInfo::NamedCounter> Counters(const std::vector<objects::DeviceCounters>& sets,
                                                  std::string_view where, SliceInfo& slice,
                                                  Symbols& symbols) const;
@@ -286,12 +329,19 @@ class Devices {
                  NodePool& pool) const;
   [[nodiscard]] bool IsSeen(const SliceInfo& slice, const DeviceNode& node,
                             const Symbols& symbols) const;
+  // Whether each node looks at the slice.
+  [[nodiscard]] bool IsOfAllNodes(const SliceInfo& slice) const {
+    return slice.reach.node == kNoText ||
+           (slice.has_counters && version_ < KubernetesVersion::k137);
+  }
   [[nodiscard]] bool CountersExist(uint32_t slice, const NodePool& pool) const;
   [[nodiscard]] cel::DeviceForSelector ForSelector(uint32_t shape) const;
   [[nodiscard]] double UseOfPool(std::span<const uint32_t> slices,
                                  const absl::flat_hash_set<DeviceId>& used) const;
 
   std::vector<TaintRule> taint_rules_;
+  bool has_shared_devices_ = false;
+  bool depend_on_version_ = false;
   absl::flat_hash_map<std::string, uint32_t> specs_by_key_;
   std::vector<DeviceClassInfo> classes_;
   absl::flat_hash_map<TextId, uint32_t> classes_by_name_;
@@ -306,6 +356,7 @@ class Devices {
   absl::flat_hash_map<std::tuple<TextId, TextId, TextId>, DeviceId> ids_;
 
   // Set by Connect.
+  KubernetesVersion version_ = KubernetesVersion::k136;
   absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> slices_of_pool_;
   std::vector<uint32_t> shared_slices_;            // That belong to no single node.
   std::vector<std::vector<uint32_t>> own_slices_;  // By NodeId: with its nodeName.

@@ -377,9 +377,9 @@ void Storage::Put(const objects::DeviceClass& from, Symbols& symbols) {
 
 void Storage::Put(const objects::ResourceClaim& from, Symbols& symbols) {
   std::string state = from.allocated ? "is allocated" : "is not allocated";
-  for (const auto& [driver, pool, name, admin_access] : from.devices) {
-    absl::StrAppend(&state, &driver == &from.devices.front().driver ? " (" : ", ", Absl(driver),
-                    "/", Absl(pool), "/", Absl(name));
+  for (const objects::ResourceClaim::Device& device : from.devices) {
+    absl::StrAppend(&state, &device == &from.devices.front() ? " (" : ", ", Absl(device.driver),
+                    "/", Absl(device.pool), "/", Absl(device.name));
   }
   if (!from.devices.empty()) state += ')';
   if (from.meta.deletion_time) state += " and is being deleted";

@@ -108,6 +108,7 @@ func comparePod(want, got *PodVerdicts) []Disagreement {
 // nodes, so that the scheduler places it (docs/scheduler.md, "What keeps nodes"): the kubelet would
 // check what NodeAffinity and NodePorts do not, or a selector does not parse, which ebb refuses
 // whether the plugin that reads it is on or off. If that plugin is on, the scheduler refuses by it.
+// It moves no pod either with a claim whose devices' binding conditions do not hold.
 func staysWhereItIs(want, got *PodVerdicts) bool {
 	for i, node := range got.Nodes {
 		for _, reason := range node.Reasons {
@@ -118,7 +119,9 @@ func staysWhereItIs(want, got *PodVerdicts) bool {
 				(node.Plugin == "InterPodAffinity" && strings.HasPrefix(reason, "spec.affinity.") ||
 					node.Plugin == "PodTopologySpread" &&
 						strings.HasPrefix(reason, "spec.topologySpreadConstraints: "))
-			if guarded || unparsed {
+			unbound := node.Plugin == "NotUnderstood" && strings.Contains(reason, "condition ") &&
+				strings.Contains(reason, "spec.resourceClaims[")
+			if guarded || unparsed || unbound {
 				return true
 			}
 		}
@@ -126,11 +129,20 @@ func staysWhereItIs(want, got *PodVerdicts) bool {
 	return false
 }
 
+// waitsForDriver reports whether ebb refuses because the scheduler would choose a device with
+// binding conditions, and wait for its driver.
+func waitsForDriver(got *Verdict) bool {
+	return got.Plugin == devicesArea && len(got.Reasons) == 1 &&
+		strings.Contains(got.Reasons[0], "has binding conditions")
+}
+
 // difference returns the kind of the difference, or "" if the verdicts agree.
 func difference(want, got *Verdict) string {
 	switch {
 	case got.Node != want.Node:
 		return "shape"
+	case waitsForDriver(got):
+		return ""
 	case got.Fits != want.Fits:
 		return "verdict"
 	case got.Plugin != want.Plugin:

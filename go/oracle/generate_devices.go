@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -9,6 +11,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // devicesArea is dynamic resource allocation.
@@ -30,6 +33,7 @@ var deviceExpressions = []string{
 	`device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].index < 2`,
 	`device.driver == "gpu.example.com" && device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0`,
 	`device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].ecc`,
+	`device.allowMultipleAllocations`,
 }
 
 // deviceMaker adds what belongs to devices to a cluster that is otherwise complete.
@@ -38,10 +42,12 @@ type deviceMaker struct {
 	slices []*resourceapi.ResourceSlice
 	used   map[string]bool
 	serial int
+	// Few devices, most of which are shared, and many claims for their capacity.
+	crowded bool
 }
 
 func (g *generator) addDevices(seed uint64, number int) {
-	if kubernetesVersion != "1.36" || !slices.Contains(g.limits.Areas, devicesArea) {
+	if !slices.Contains(g.limits.Areas, devicesArea) {
 		return
 	}
 	own := *g
@@ -50,6 +56,7 @@ func (g *generator) addDevices(seed uint64, number int) {
 	if !m.chance(0.35) {
 		return
 	}
+	m.crowded = m.chance(0.35)
 	m.makeClasses()
 	m.makeSlices()
 	m.makeClaims()
@@ -114,6 +121,14 @@ func (m *deviceMaker) device(name, driver string, index int) resourceapi.Device 
 		device.Capacity = map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{
 			"memory": {Value: resource.MustParse(pick(m.generator, "40Gi", "80Gi", "20Gi"))}}
 	}
+	if m.chance(m.orCrowded(0.3, 0.9)) {
+		m.addSharing(&device)
+	}
+	device.BindsToNode = m.flag(0.1)
+	if m.chance(0.03) {
+		device.BindingConditions = []string{"example.com/attached"}
+		device.BindingFailureConditions = []string{"example.com/failed"}
+	}
 	if m.chance(0.15) {
 		device.Taints = []resourceapi.DeviceTaint{{Key: pick(m.generator, "a", "b"),
 			Value: pick(m.generator, "", "x"), Effect: pick(m.generator,
@@ -121,6 +136,81 @@ func (m *deviceMaker) device(name, driver string, index int) resourceapi.Device 
 				resourceapi.DeviceTaintEffectNone)}}
 	}
 	return device
+}
+
+func (m *deviceMaker) orCrowded(usual, crowded float64) float64 {
+	if m.crowded {
+		return crowded
+	}
+	return usual
+}
+
+// flag is set with the probability, and otherwise mostly absent.
+func (m *deviceMaker) flag(probability float64) *bool {
+	if m.chance(probability) {
+		return pointerTo(true)
+	}
+	if m.chance(0.1) {
+		return pointerTo(false)
+	}
+	return nil
+}
+
+// addSharing lets several claims use a device, or at least gives its capacities policies.
+func (m *deviceMaker) addSharing(device *resourceapi.Device) {
+	device.AllowMultipleAllocations = m.flag(0.85)
+	if m.chance(0.1) {
+		return // Shared without limits, or by its one capacity.
+	}
+	if device.Capacity == nil {
+		device.Capacity = map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{}
+	}
+	if memory, has := device.Capacity["memory"]; has {
+		memory.RequestPolicy = m.requestPolicy("10Gi", "20Gi", "5Gi", "15Gi")
+		device.Capacity["memory"] = memory
+	}
+	if m.chance(0.7) {
+		device.Capacity["slots"] = resourceapi.DeviceCapacity{
+			Value:         resource.MustParse(pick(m.generator, "4", "8", "2500m", "3")),
+			RequestPolicy: m.requestPolicy("1", "2", "500m", "1500m")}
+	}
+}
+
+// requestPolicy generates a policy of these amounts: a whole number, its double, a step, and the
+// whole number and a step. Its default is one of the amounts that it allows, as the API demands.
+func (m *deviceMaker) requestPolicy(one, two, step, more string) *resourceapi.CapacityRequestPolicy {
+	quantity := func(text string) *resource.Quantity { return pointerTo(resource.MustParse(text)) }
+	policy := &resourceapi.CapacityRequestPolicy{}
+	switch m.IntN(5) {
+	case 0:
+		return nil
+	case 1:
+		policy.ValidValues = []resource.Quantity{*quantity(one), *quantity(two)}
+		if m.chance(0.3) {
+			policy.ValidValues = []resource.Quantity{*quantity(step), *quantity(one), *quantity(more)}
+		}
+	case 2, 3:
+		policy.ValidRange = &resourceapi.CapacityRequestPolicyRange{Min: quantity(one)}
+		if m.chance(0.3) {
+			policy.ValidRange.Min = quantity(step)
+		}
+		if m.chance(0.5) {
+			policy.ValidRange.Max = quantity(two)
+		}
+		if m.chance(0.6) {
+			policy.ValidRange.Step = quantity(pick(m.generator, step, one))
+		}
+	}
+	switch {
+	case m.chance(0.3):
+	case policy.ValidRange != nil:
+		policy.Default = policy.ValidRange.Min
+	case policy.ValidValues != nil:
+		policy.Default = pointerTo(pick(m.generator, policy.ValidValues...))
+	default:
+		policy.Default = quantity(pick(m.generator, one, step))
+	}
+	return policy
 }
 
 func (m *deviceMaker) slice(driver, pool string, devices int) *resourceapi.ResourceSlice {
@@ -142,7 +232,11 @@ func (m *deviceMaker) slice(driver, pool string, devices int) *resourceapi.Resou
 func (m *deviceMaker) pool(driver, name string, reach func(*resourceapi.ResourceSlice)) {
 	first := len(m.slices)
 	for range pick(m.generator, 1, 1, 1, 2) {
-		reach(m.slice(driver, name, 2+m.IntN(5)))
+		devices := 2 + m.IntN(5)
+		if m.crowded {
+			devices = 1 + m.IntN(2)
+		}
+		reach(m.slice(driver, name, devices))
 	}
 	if m.chance(0.25) {
 		m.addCounters(m.slices[first:], driver, name, reach)
@@ -273,7 +367,40 @@ func (m *deviceMaker) exactly() resourceapi.ExactDeviceRequest {
 	if m.chance(0.08) {
 		request.AdminAccess = pointerTo(true)
 	}
+	if m.chance(m.orCrowded(0.3, 0.7)) {
+		request.Capacity = m.capacityRequest()
+	}
 	return request
+}
+
+var capacityAmounts = map[resourceapi.QualifiedName][]string{
+	"memory": {"10Gi", "12Gi", "5Gi", "20Gi", "1Gi", "10737418240500m", "60Gi"},
+	"slots":  {"1", "2", "500m", "1250m", "3", "0", "1500u"},
+}
+
+func (m *deviceMaker) capacityRequest() *resourceapi.CapacityRequirements {
+	capacity := &resourceapi.CapacityRequirements{
+		Requests: map[resourceapi.QualifiedName]resource.Quantity{}}
+	for name, amounts := range m.sortedAmounts() {
+		if m.chance(0.6) {
+			capacity.Requests[name] = resource.MustParse(pick(m.generator, amounts...))
+		}
+	}
+	if m.chance(0.03) {
+		capacity.Requests["unknown"] = resource.MustParse("1")
+	}
+	return capacity
+}
+
+// sortedAmounts iterates over capacityAmounts in a fixed order.
+func (m *deviceMaker) sortedAmounts() iter.Seq2[resourceapi.QualifiedName, []string] {
+	return func(yield func(resourceapi.QualifiedName, []string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(capacityAmounts)) {
+			if !yield(name, capacityAmounts[name]) {
+				return
+			}
+		}
+	}
 }
 
 func (m *deviceMaker) request(name string) resourceapi.DeviceRequest {
@@ -287,7 +414,7 @@ func (m *deviceMaker) request(name string) resourceapi.DeviceRequest {
 		request.FirstAvailable = append(request.FirstAvailable, resourceapi.DeviceSubRequest{
 			Name: fmt.Sprintf("sub%d", i), DeviceClassName: exactly.DeviceClassName,
 			Selectors: exactly.Selectors, AllocationMode: exactly.AllocationMode,
-			Count: exactly.Count, Tolerations: exactly.Tolerations})
+			Count: exactly.Count, Tolerations: exactly.Tolerations, Capacity: exactly.Capacity})
 	}
 	return request
 }
@@ -326,6 +453,9 @@ func (m *deviceMaker) claim(namespace, name string) *resourceapi.ResourceClaim {
 func (m *deviceMaker) allocate(claim *resourceapi.ResourceClaim, node string) {
 	allocation := &resourceapi.AllocationResult{}
 	want := 1 + m.IntN(2)
+	if m.crowded {
+		want += m.IntN(4)
+	}
 	for _, i := range m.Perm(len(m.slices)) {
 		slice := m.slices[i]
 		if node != "" && slice.Spec.NodeName != nil && *slice.Spec.NodeName != node {
@@ -336,13 +466,21 @@ func (m *deviceMaker) allocate(claim *resourceapi.ResourceClaim, node string) {
 			if want == 0 || m.used[key] || m.chance(0.3) {
 				continue
 			}
-			m.used[key] = true
+			shared := device.AllowMultipleAllocations != nil && *device.AllowMultipleAllocations
+			if shared {
+				shared = m.chance(0.95) // A driver may have allowed it later.
+			}
+			m.used[key] = !shared
 			want--
 			result := resourceapi.DeviceRequestAllocationResult{Request: "r0",
 				Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: device.Name}
 			if m.chance(0.05) {
 				result.AdminAccess = pointerTo(true)
 			}
+			if shared || m.chance(0.02) {
+				m.share(&device, &result)
+			}
+			m.bind(claim, &device, &result)
 			allocation.Devices.Results = append(allocation.Devices.Results, result)
 		}
 	}
@@ -359,6 +497,50 @@ func (m *deviceMaker) allocate(claim *resourceapi.ResourceClaim, node string) {
 	claim.Status.Allocation = allocation
 }
 
+// share lets the result take a part of the device.
+func (m *deviceMaker) share(device *resourceapi.Device,
+	result *resourceapi.DeviceRequestAllocationResult) {
+	m.serial++
+	result.ShareID = pointerTo(types.UID(fmt.Sprintf("share-%d", m.serial)))
+	for name := range m.sortedAmounts() {
+		if _, has := device.Capacity[name]; !has && m.chance(0.9) {
+			continue
+		}
+		if result.ConsumedCapacity == nil {
+			result.ConsumedCapacity = map[resourceapi.QualifiedName]resource.Quantity{}
+		}
+		amount := pick(m.generator, "5Gi", "10Gi", "20Gi")
+		if name == "slots" {
+			amount = pick(m.generator, "1", "2", "500m", "0")
+		}
+		result.ConsumedCapacity[name] = resource.MustParse(amount)
+	}
+}
+
+// bind gives the result the device's binding conditions, which mostly hold.
+func (m *deviceMaker) bind(claim *resourceapi.ResourceClaim, device *resourceapi.Device,
+	result *resourceapi.DeviceRequestAllocationResult) {
+	if len(device.BindingConditions) == 0 {
+		return
+	}
+	result.BindingConditions = device.BindingConditions
+	result.BindingFailureConditions = device.BindingFailureConditions
+	if m.chance(0.1) {
+		return
+	}
+	status := resourceapi.AllocatedDeviceStatus{Driver: result.Driver, Pool: result.Pool,
+		Device: result.Device}
+	for _, condition := range []string{"example.com/attached", "example.com/failed"} {
+		value := metav1.ConditionFalse
+		if (condition == "example.com/attached") == m.chance(0.9) {
+			value = metav1.ConditionTrue
+		}
+		status.Conditions = append(status.Conditions, metav1.Condition{Type: condition,
+			Status: value, Reason: "Driver"})
+	}
+	claim.Status.Devices = append(claim.Status.Devices, status)
+}
+
 func reserve(claim *resourceapi.ResourceClaim, pod *v1.Pod) {
 	claim.Status.ReservedFor = append(claim.Status.ReservedFor,
 		resourceapi.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
@@ -372,7 +554,7 @@ func (m *deviceMaker) makeClaims() {
 		}
 	}
 	for _, pod := range m.pods {
-		if hasEnded(pod) || pod.Status.NominatedNodeName != "" || pod.UID == "" || !m.chance(0.5) {
+		if hasEnded(pod) || pod.Status.NominatedNodeName != "" || pod.UID == "" || !m.chance(m.orCrowded(0.5, 0.9)) {
 			continue
 		}
 		node := pod.Spec.NodeName

@@ -222,8 +222,8 @@ func TestVerdictsDoNotDependOnTheOrderOfObjects(t *testing.T) {
 }
 
 // Filters that can never reject a pod in these clusters: pods are asked about without their
-// nodeName, and clusters with devices are generated for 1.36 only.
-var neverRefuse = append([]string{"NodeName"}, withoutDevices...)
+// nodeName.
+var neverRefuse = []string{"NodeName"}
 
 func TestEveryFilterRefusesSometimesAndPassesSometimes(t *testing.T) {
 	stats, plugins := countVerdicts(t, 8000)

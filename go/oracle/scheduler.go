@@ -347,15 +347,7 @@ func (s *snapshot) nodesWhere(condition func(fwk.NodeInfo) bool) []fwk.NodeInfo 
 	return found
 }
 
-// noDevices is a cluster without dynamic resources: no claim, no slice, no class.
-type noDevices struct{}
-
-func (noDevices) ResourceClaims() fwk.ResourceClaimTracker     { return nil }
-func (noDevices) ResourceSlices() fwk.ResourceSliceLister      { return nil }
-func (noDevices) DeviceClasses() fwk.DeviceClassLister         { return nil }
-func (noDevices) DeviceClassResolver() fwk.DeviceClassResolver { return noClasses{} }
-func (noDevices) PodGroups() fwk.PodGroupLister                { return nil }
-
+// noClasses maps no extended resource to a device class.
 type noClasses struct{}
 
 func (noClasses) GetDeviceClass(v1.ResourceName) *resourceapi.DeviceClass { return nil }

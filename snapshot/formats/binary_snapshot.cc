@@ -45,7 +45,7 @@ constexpr Text kLacksDevices =
     "spec: the snapshot file was made by an older ebb, which kept no devices";
 constexpr uint32_t kChunkVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;    // Has no checksums.
-constexpr uint32_t kFewerFieldsVersion = 3;  // From here on columns, before 5 with fewer fields.
+constexpr uint32_t kFewerFieldsVersion = 3;  // From here on columns, before 6 with fewer fields.
 // A longer chunk means a damaged file.  Without the limit its length would be allocated before
 // the checksum is verified.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
@@ -776,8 +776,10 @@ class Decoder {
     if (!GetPacked(from, to)) {
       to.allocated = from.allocated();
       for (int i = 0; i + 2 < from.devices_size(); i += 3) {
-        to.devices.push_back(
-            {At(from.devices(i)), At(from.devices(i + 1)), At(from.devices(i + 2))});
+        objects::ResourceClaim::Device& device = to.devices.emplace_back();
+        device.driver = At(from.devices(i));
+        device.pool = At(from.devices(i + 1));
+        device.name = At(from.devices(i + 2));
       }
       to.not_understood = kLacksDevices;
     }

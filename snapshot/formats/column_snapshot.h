@@ -1,4 +1,4 @@
-// Version 5 of ebb's snapshot file: pods as columns, other objects as words, texts once.
+// Version 6 of ebb's snapshot file: pods as columns, other objects as words, texts once.
 //
 //   "EBBSNAP" 0x01, the SnapshotHeader of wire/snapshot.proto with its length, two zero bytes
 //   checksum        XXH3-64 of all other bytes
@@ -37,7 +37,7 @@
 
 namespace ebb {
 
-inline constexpr uint32_t kColumnVersion = 5;
+inline constexpr uint32_t kColumnVersion = 6;
 
 struct ColumnFile {
   std::string_view name;   // In errors.

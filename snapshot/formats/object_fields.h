@@ -383,6 +383,10 @@ class ObjectFields {
   bool ClaimedDevices(Value& value, objects::ResourceClaim& claim);
   bool ClaimAllocation(Value& value, objects::ResourceClaim& claim);
   bool AllocatedDevices(Value& value, std::vector<objects::ResourceClaim::Device>& devices);
+  bool DeviceStatus(Value& value, objects::ResourceClaim& claim);
+  bool DeviceAmounts(Value& value, std::vector<objects::DeviceQuantity>& amounts);
+  bool DeviceCapacities(Value& value, std::vector<objects::DeviceCapacity>& capacities);
+  bool RequestPolicy(Value& value, objects::DeviceCapacity& capacity);
   bool DeviceAttributes(Value& value, std::vector<objects::DeviceAttribute>& attributes);
   bool DeviceQuantities(Value& value, Text where, std::vector<objects::DeviceQuantity>& quantities);
   bool CounterSets(Value& value, Text where, std::vector<objects::DeviceCounters>& sets);
@@ -1960,6 +1964,12 @@ bool ObjectFields<Fields>::DeviceAskMember(Key key, Value& member, Text where,
   if (key == "allocationMode") return fields_.String(member, ask.mode);
   if (key == "count") return fields_.Int(member, ask.count, 0);
   if (key == "adminAccess") return fields_.Bool(member, ask.admin_access);
+  if (key == "capacity") {
+    return fields_.Members(member, [&](Key part, Value& requests) {
+      if (part == "requests") return DeviceAmounts(requests, ask.capacity);
+      return NotUnderstood(absl::StrCat(Absl(where), ".capacity"), part);
+    });
+  }
   if (key != "tolerations") return NotUnderstood(where, key);
   return fields_.Elements(
       member, [&](Value& each) { return Toleration(each, where, ask.tolerations.emplace_back()); });
@@ -2045,7 +2055,8 @@ bool ObjectFields<Fields>::ReadResourceClaim() {
           });
         });
       }
-      return part == "devices" || NotUnderstood("status", part);
+      if (part != "devices") return NotUnderstood("status", part);
+      return fields_.Elements(member, [&](Value& each) { return DeviceStatus(each, claim); });
     });
   });
   claim.not_understood = batch_->texts.Copy(not_understood_);
@@ -2078,10 +2089,45 @@ bool ObjectFields<Fields>::AllocatedDevices(Value& value,
         if (part == "pool") return fields_.String(text, device.pool);
         if (part == "device") return fields_.String(text, device.name);
         if (part == "adminAccess") return fields_.Bool(text, device.admin_access);
+        if (part == "shareID") return fields_.String(text, device.share_id);
+        if (part == "consumedCapacity") return DeviceAmounts(text, device.consumed);
+        if (part == "bindingConditions") return Strings(text, device.binding_conditions);
+        if (part == "bindingFailureConditions") {
+          return Strings(text, device.binding_failure_conditions);
+        }
         return part == "request" || part == "tolerations" || NotUnderstood(kResult, part);
       });
     });
   });
+}
+
+// Keeps only what binding conditions need.
+template <typename Fields>
+bool ObjectFields<Fields>::DeviceStatus(Value& value, objects::ResourceClaim& claim) {
+  objects::ResourceClaim::DeviceStatus& status = claim.statuses.emplace_back();
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "driver") return fields_.String(member, status.driver);
+    if (key == "pool") return fields_.String(member, status.pool);
+    if (key == "device") return fields_.String(member, status.name);
+    if (key != "conditions") return true;
+    return fields_.Elements(member, [&](Value& each) {
+      auto& condition = status.conditions.emplace_back();
+      return fields_.Members(each, [&](Key part, Value& text) {
+        if (part == "type") return fields_.String(text, condition.type);
+        return part != "status" || fields_.String(text, condition.status);
+      });
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::DeviceAmounts(Value& value,
+                                         std::vector<objects::DeviceQuantity>& amounts) {
+  return fields_.Members(value, [&](Text name, Value& amount) {
+    objects::DeviceQuantity& to = amounts.emplace_back();
+    to.name = name;
+    return fields_.Quantity(amount, to.value);
+  }) && KeepLast(amounts, &objects::DeviceQuantity::name);
 }
 
 template <typename Fields>
@@ -2135,6 +2181,42 @@ bool ObjectFields<Fields>::DeviceQuantities(Value& value, Text where,
 }
 
 template <typename Fields>
+bool ObjectFields<Fields>::DeviceCapacities(Value& value,
+                                            std::vector<objects::DeviceCapacity>& capacities) {
+  return fields_.Members(value, [&](Text name, Value& capacity) {
+    objects::DeviceCapacity& to = capacities.emplace_back();
+    to.name = name;
+    return fields_.Members(capacity, [&](Key key, Value& member) {
+      if (key == "value") return fields_.Quantity(member, to.value);
+      if (key == "requestPolicy") return RequestPolicy(member, to);
+      return NotUnderstood("spec.devices[].capacity[]", key);
+    });
+  }) && KeepLast(capacities, &objects::DeviceCapacity::name);
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::RequestPolicy(Value& value, objects::DeviceCapacity& capacity) {
+  constexpr Text kPolicy = "spec.devices[].capacity[].requestPolicy";
+  capacity.has_policy = true;
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "default") return fields_.Quantity(member, capacity.standard);
+    if (key == "validValues") {
+      return fields_.Elements(member, [&](Value& each) {
+        return fields_.Quantity(each, capacity.valid_values.emplace_back());
+      });
+    }
+    if (key != "validRange") return NotUnderstood(kPolicy, key);
+    capacity.has_range = true;
+    return fields_.Members(member, [&](Key part, Value& bound) {
+      if (part == "min") return fields_.Quantity(bound, capacity.range_min);
+      if (part == "max") return fields_.Quantity(bound, capacity.range_max);
+      if (part == "step") return fields_.Quantity(bound, capacity.range_step);
+      return NotUnderstood(kPolicy, part);
+    });
+  });
+}
+
+template <typename Fields>
 bool ObjectFields<Fields>::CounterSets(Value& value, Text where,
                                        std::vector<objects::DeviceCounters>& sets) {
   return fields_.Elements(value, [&](Value& element) {
@@ -2152,9 +2234,7 @@ template <typename Fields>
 bool ObjectFields<Fields>::DeviceMember(Key key, Value& member, objects::Device& device) {
   constexpr Text kDevice = "spec.devices[]";
   if (key == "attributes") return DeviceAttributes(member, device.attributes);
-  if (key == "capacity") {
-    return DeviceQuantities(member, "spec.devices[].capacity[]", device.capacity);
-  }
+  if (key == "capacity") return DeviceCapacities(member, device.capacity);
   if (key == "consumesCounters") {
     return CounterSets(member, "spec.devices[].consumesCounters[]", device.consumes);
   }
@@ -2164,9 +2244,11 @@ bool ObjectFields<Fields>::DeviceMember(Key key, Value& member, objects::Device&
     return NodeSelector(member, "spec.devices[].nodeSelector", device.node_selector);
   }
   if (key == "taints") return Taints(member, "spec.devices[].taints[]", device.taints);
-  if (key != "allowMultipleAllocations" && key != "bindsToNode") return NotUnderstood(kDevice, key);
-  bool flag = false;
-  return fields_.Bool(member, flag) && (!flag || NotUnderstood(kDevice, key));
+  if (key == "allowMultipleAllocations") return fields_.Bool(member, device.allow_multiple);
+  if (key == "bindsToNode") return fields_.Bool(member, device.binds_to_node);
+  if (key == "bindingConditions") return Strings(member, device.binding_conditions);
+  // They matter with binding conditions only.
+  return key == "bindingFailureConditions" || NotUnderstood(kDevice, key);
 }
 
 template <typename Fields>

@@ -578,10 +578,31 @@ struct Scrubber::Impl {
     Do("match_attribute", constraint.match_attribute);
     Do("distinct_attribute", constraint.distinct_attribute);
   }
+  void DoStruct(objects::DeviceCapacity& capacity) {
+    for (Text* const text : {&capacity.name, &capacity.value, &capacity.standard,
+                             &capacity.range_min, &capacity.range_max, &capacity.range_step}) {
+      *text = Keep("devices", *text);
+    }
+    for (Text& value : capacity.valid_values) value = Keep("devices", value);
+  }
   void DoStruct(objects::ResourceClaim::Device& device) {
     device.driver = Keep("devices", device.driver);
     device.pool = Name(device.pool);
     device.name = Name(device.name);
+    device.share_id = Name(device.share_id);
+    Do("consumed", device.consumed);
+    for (Text& type : device.binding_conditions) type = Name(type);
+    for (Text& type : device.binding_failure_conditions) type = Name(type);
+  }
+  void DoStruct(objects::ResourceClaim::DeviceStatus& status) {
+    status.driver = Keep("devices", status.driver);
+    status.pool = Name(status.pool);
+    status.name = Name(status.name);
+    Do("conditions", status.conditions);
+  }
+  void DoStruct(objects::ResourceClaim::DeviceStatus::Condition& condition) {
+    condition.type = Name(condition.type);
+    condition.status = Keep("conditions", condition.status);
   }
   void DoStruct(objects::NodeImage& image) {
     for (Text& name : image.names) name = Image(name);

@@ -517,6 +517,12 @@ Json ToJson(const objects::DeviceClass& device_class) {
   return json;
 }
 
+Json DeviceAmounts(const std::vector<objects::DeviceQuantity>& amounts) {
+  Json json = Json::object();
+  for (const auto& [name, value] : amounts) json[std::string(name)] = value;
+  return json;
+}
+
 Json DeviceAsk(const objects::DeviceAsk& ask) {
   Json json = Json::object();
   Put(json, "name", ask.name);
@@ -526,6 +532,7 @@ Json DeviceAsk(const objects::DeviceAsk& ask) {
   if (ask.count != 0) json["count"] = ask.count;
   Put(json, "adminAccess", ask.admin_access);
   Put(json, "tolerations", Tolerations(ask.tolerations));
+  if (!ask.capacity.empty()) json["capacity"]["requests"] = DeviceAmounts(ask.capacity);
   return json;
 }
 
@@ -569,14 +576,25 @@ Json ToJson(const objects::ResourceClaim& claim) {
   Put(json, "spec", ClaimSpec(claim));
   if (claim.allocated) {
     Json results = Json::array();
-    for (const auto& [driver, pool, name, admin_access] : claim.devices) {
-      Json each = {{"driver", driver}, {"pool", pool}, {"device", name}};
-      Put(each, "adminAccess", admin_access);
+    for (const objects::ResourceClaim::Device& device : claim.devices) {
+      Json each = {{"driver", device.driver}, {"pool", device.pool}, {"device", device.name}};
+      Put(each, "adminAccess", device.admin_access);
+      Put(each, "shareID", device.share_id);
+      Put(each, "consumedCapacity", DeviceAmounts(device.consumed));
+      Put(each, "bindingConditions", Texts(device.binding_conditions));
+      Put(each, "bindingFailureConditions", Texts(device.binding_failure_conditions));
       results.push_back(std::move(each));
     }
     Json& allocation = json["status"]["allocation"];
     allocation["devices"]["results"] = std::move(results);
     PutNodes(allocation, "nodeSelector", claim.allocated_on);
+  }
+  for (const objects::ResourceClaim::DeviceStatus& status : claim.statuses) {
+    Json each = {{"driver", status.driver}, {"pool", status.pool}, {"device", status.name}};
+    for (const auto& [type, value] : status.conditions) {
+      each["conditions"].push_back({{"type", type}, {"status", value}});
+    }
+    json["status"]["devices"].push_back(std::move(each));
   }
   for (const auto& [resource, name, uid] : claim.reserved_for) {
     Json each = Json::object();
@@ -595,6 +613,23 @@ Json ToJson(const objects::ResourceClaimTemplate& from) {
 Json DeviceQuantities(const std::vector<objects::DeviceQuantity>& quantities) {
   Json json = Json::object();
   for (const auto& [name, value] : quantities) json[std::string(name)] = {{"value", value}};
+  return json;
+}
+
+Json DeviceCapacities(const std::vector<objects::DeviceCapacity>& capacities) {
+  Json json = Json::object();
+  for (const objects::DeviceCapacity& capacity : capacities) {
+    Json& each = json[std::string(capacity.name)] = {{"value", capacity.value}};
+    if (!capacity.has_policy) continue;
+    Json& policy = each["requestPolicy"] = Json::object();
+    Put(policy, "default", capacity.standard);
+    Put(policy, "validValues", Texts(capacity.valid_values));
+    if (!capacity.has_range) continue;
+    Json& range = policy["validRange"] = Json::object();
+    Put(range, "min", capacity.range_min);
+    Put(range, "max", capacity.range_max);
+    Put(range, "step", capacity.range_step);
+  }
   return json;
 }
 
@@ -635,12 +670,15 @@ Json Device(const objects::Device& device) {
   for (const objects::DeviceAttribute& each : device.attributes) {
     json["attributes"][std::string(each.name)] = DeviceAttribute(each);
   }
-  Put(json, "capacity", DeviceQuantities(device.capacity));
+  Put(json, "capacity", DeviceCapacities(device.capacity));
   Put(json, "taints", Taints(device.taints));
   Put(json, "consumesCounters", CounterSets("counterSet", device.consumes));
   Put(json, "nodeName", device.node_name);
   PutNodes(json, "nodeSelector", device.node_selector);
   Put(json, "allNodes", device.all_nodes);
+  Put(json, "allowMultipleAllocations", device.allow_multiple);
+  Put(json, "bindsToNode", device.binds_to_node);
+  Put(json, "bindingConditions", Texts(device.binding_conditions));
   return json;
 }
 

@@ -115,10 +115,24 @@ struct DeviceAttribute {
   Text value;  // "8", "true", "a100", "1.2.3".
 };
 
-// A capacity or a counter; the quantity is as written: "40Gi".
+// A counter, or an amount of a capacity; the quantity is as written: "40Gi".
 struct DeviceQuantity {
   Text name;
   Text value;
+};
+
+// A capacity of a device, and the amounts of it that one request may take.
+struct DeviceCapacity {
+  Text name;
+  Text value;
+  // requestPolicy; a text that is empty is absent.
+  bool has_policy = false;
+  Text standard;  // default: for a request that names no amount.
+  std::vector<Text> valid_values;
+  bool has_range = false;  // validRange
+  Text range_min;
+  Text range_max;
+  Text range_step;
 };
 
 // The counters of a set: what a pool has (spec.sharedCounters), or what a device takes of it.
@@ -130,13 +144,16 @@ struct DeviceCounters {
 struct Device {
   Text name;
   std::vector<DeviceAttribute> attributes;
-  std::vector<DeviceQuantity> capacity;
+  std::vector<DeviceCapacity> capacity;
   std::vector<Taint> taints;
   std::vector<DeviceCounters> consumes;  // consumesCounters
   // With ResourceSlice::per_device_nodes: the nodes that reach the device.
   Text node_name;
   NodeSelector node_selector;
   bool all_nodes = false;
+  bool allow_multiple = false;           // allowMultipleAllocations
+  bool binds_to_node = false;            // bindsToNode
+  std::vector<Text> binding_conditions;  // bindingConditions
 };
 
 // `exactly` of a request, or one alternative of `firstAvailable`.
@@ -148,6 +165,7 @@ struct DeviceAsk {
   int64_t count = 0;            // 0: one device.
   bool admin_access = false;
   std::vector<Toleration> tolerations;
+  std::vector<DeviceQuantity> capacity;  // capacity.requests
 };
 
 struct DeviceRequest {
@@ -176,6 +194,21 @@ struct ResourceClaim {
     Text pool;
     Text name;
     bool admin_access = false;
+    Text share_id;                         // Set if others may use the device as well.
+    std::vector<DeviceQuantity> consumed;  // consumedCapacity
+    std::vector<Text> binding_conditions;
+    std::vector<Text> binding_failure_conditions;
+  };
+  // One of status.devices: what a driver says of an allocated device.
+  struct DeviceStatus {
+    struct Condition {
+      Text type;
+      Text status;
+    };
+    Text driver;
+    Text pool;
+    Text name;
+    std::vector<Condition> conditions;
   };
   // One of status.reservedFor.
   struct Consumer {
@@ -191,6 +224,7 @@ struct ResourceClaim {
   NodeSelector allocated_on;  // status.allocation.nodeSelector
   std::vector<Consumer> reserved_for;
   Text not_understood;
+  std::vector<DeviceStatus> statuses;  // status.devices
 };
 
 struct ResourceClaimTemplate {

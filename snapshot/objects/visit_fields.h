@@ -102,17 +102,23 @@ EBB_FIELDS(CsiStorageCapacity, meta, storage_class_name, node_topology, capacity
            maximum_volume_size_bytes);
 EBB_FIELDS(DeviceAttribute, name, type, value);
 EBB_FIELDS(DeviceQuantity, name, value);
+EBB_FIELDS(DeviceCapacity, name, value, has_policy, standard, valid_values, has_range, range_min,
+           range_max, range_step);
 EBB_FIELDS(DeviceCounters, counter_set, counters);
 EBB_FIELDS(Device, name, attributes, capacity, taints, consumes, node_name, node_selector,
-           all_nodes);
-EBB_FIELDS(DeviceAsk, name, class_name, selectors, mode, count, admin_access, tolerations);
+           all_nodes, allow_multiple, binds_to_node, binding_conditions);
+EBB_FIELDS(DeviceAsk, name, class_name, selectors, mode, count, admin_access, tolerations,
+           capacity);
 EBB_FIELDS(DeviceRequest, name, first_available, asks);
 EBB_FIELDS(DeviceConstraint, requests, match_attribute, distinct_attribute);
 EBB_FIELDS(DeviceClass, meta, extended_resource_name, selectors, not_understood);
-EBB_FIELDS(ResourceClaim::Device, driver, pool, name, admin_access);
+EBB_FIELDS(ResourceClaim::Device, driver, pool, name, admin_access, share_id, consumed,
+           binding_conditions, binding_failure_conditions);
+EBB_FIELDS(ResourceClaim::DeviceStatus::Condition, type, status);
+EBB_FIELDS(ResourceClaim::DeviceStatus, driver, pool, name, conditions);
 EBB_FIELDS(ResourceClaim::Consumer, resource, name, uid);
 EBB_FIELDS(ResourceClaim, meta, allocated, devices, requests, constraints, allocated_on,
-           reserved_for, not_understood);
+           reserved_for, not_understood, statuses);
 EBB_FIELDS(ResourceClaimTemplate, meta);
 EBB_FIELDS(ResourceSlice, meta, driver, pool, node_name, generation, slice_count, node_selector,
            all_nodes, per_device_nodes, devices, shared_counters, not_understood);

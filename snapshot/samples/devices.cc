@@ -152,7 +152,9 @@ absl::Status DeviceSink::GiveSlice(const std::string& node, uint32_t product) {
                          {"productName", "string", of.name},
                          {"type", "string", "gpu"},
                          {"uuid", "string", uuids[d]}};
-    device.capacity = {{"memory", of.memory}};
+    objects::DeviceCapacity& memory = device.capacity.emplace_back();
+    memory.name = "memory";
+    memory.value = of.memory;
   }
   return to_.OnStorageObject(slice);
 }
@@ -187,7 +189,7 @@ absl::Status DeviceSink::GiveClaim(const objects::Pod& pod, const std::string& n
   ask.class_name = kDriver;
   if (!selector.empty()) ask.selectors = {selector};
   claim.allocated = true;
-  claim.devices.push_back({kDriver, pod.node_name, device});
+  claim.devices.push_back({kDriver, pod.node_name, device, false, {}, {}, {}, {}});
   claim.allocated_on.nil = false;
   claim.allocated_on.terms.push_back(
       {.match_expressions = {}, .match_fields = {{"metadata.name", "In", {pod.node_name}}}});

@@ -500,7 +500,9 @@ TEST(MakePlanWithDevicesTest, ANodeWithDevicesIsJudgedByTheirUse) {
   claim.meta.namespace_name = "default";
   claim.meta.name = "claim";
   claim.allocated = true;
-  claim.devices = {{"gpu.example.com", "idle", "gpu-0"}, {"gpu.example.com", "idle", "gpu-1"}};
+  for (const std::string_view device : {"gpu-0", "gpu-1"}) {
+    claim.devices.push_back({"gpu.example.com", "idle", device, false, {}, {}, {}, {}});
+  }
   ClusterSnapshot snapshot =
       Cluster()
           .Add(slice("busy"))

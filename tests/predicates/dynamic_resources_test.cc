@@ -92,7 +92,9 @@ objects::ResourceClaim Own(std::string_view pod, std::string_view uid,
 objects::ResourceClaim On(objects::ResourceClaim claim, std::string_view node,
                           std::vector<std::string_view> devices, std::string_view uid) {
   claim.allocated = true;
-  for (const std::string_view device : devices) claim.devices.push_back({kDriver, node, device});
+  for (const std::string_view device : devices) {
+    claim.devices.push_back({kDriver, node, device, false, {}, {}, {}, {}});
+  }
   claim.allocated_on.nil = false;
   claim.allocated_on.terms.push_back(
       {.match_expressions = {}, .match_fields = {{"metadata.name", "In", {node}}}});
@@ -521,9 +523,9 @@ TEST(DynamicResourcesTest, OlderGenerationsOfAPoolDoNotCount) {
 
 TEST(DynamicResourcesTest, WhatIsNotUnderstoodKeepsTheNodeAndNamesTheObject) {
   objects::ResourceClaim odd = Own("odd", "odd", {Request("r")});
-  odd.not_understood = "spec.devices.requests[].exactly.capacity";
+  odd.not_understood = "spec.devices.requests[].exactly.derivedAttributes";
   objects::ResourceSlice slice = Slice("b", {Device("gpu-0")});
-  slice.not_understood = "spec.devices[].allowMultipleAllocations";
+  slice.not_understood = "spec.devices[].compatibilityGroups";
   objects::ResourceClaim other_class = Own("other", "other", {Request("r")});
   other_class.requests[0].asks[0].class_name = "nobody";
   const ClusterSnapshot snapshot =
@@ -545,12 +547,12 @@ TEST(DynamicResourcesTest, WhatIsNotUnderstoodKeepsTheNodeAndNamesTheObject) {
           .Add(Asks("p", "p", "p"))
           .Build();
   EXPECT_THAT(Why(snapshot, "odd", "a"),
-              HasSubstr("spec.devices.requests[].exactly.capacity is not evaluated"));
+              HasSubstr("spec.devices.requests[].exactly.derivedAttributes is not evaluated"));
   EXPECT_THAT(Why(snapshot, "other", "a"), HasSubstr("DeviceClass nobody is not in the input"));
   EXPECT_THAT(Why(snapshot, "stolen", "a"), HasSubstr("was not created for the pod"));
   EXPECT_THAT(Why(snapshot, "lost", "a"), HasSubstr("is not reserved for the pod"));
   EXPECT_EQ(Why(snapshot, "p", "b"),
-            "DynamicResources: ResourceSlice b: spec.devices[].allowMultipleAllocations is not "
+            "DynamicResources: ResourceSlice b: spec.devices[].compatibilityGroups is not "
             "evaluated");
 }
 
@@ -567,6 +569,234 @@ TEST(DynamicResourcesTest, AClaimTakesNoMoreUsersThanTheApiAllows) {
                                        .Add(Asks("p", "p", "shared", ""))
                                        .Build();
   EXPECT_EQ(Why(snapshot, "p", "a"), "DynamicResources: resourceclaim in use");
+}
+
+// --- Consumable capacity
+
+objects::Device SharedDevice(std::string_view name, std::string_view memory) {
+  objects::Device device = Device(name);
+  device.allow_multiple = true;
+  objects::DeviceCapacity& capacity = device.capacity.emplace_back();
+  capacity.name = "memory";
+  capacity.value = memory;
+  return device;
+}
+
+objects::DeviceRequest Takes(std::string_view memory) {
+  objects::DeviceRequest request = Request("r");
+  request.asks[0].capacity = {{"memory", memory}};
+  return request;
+}
+
+TEST(DynamicResourcesTest, PodsShareADeviceUntilItsCapacityIsTaken) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(Slice("a", {SharedDevice("gpu-0", "10Gi")}))
+                                 .Add(Own("p", "p", {Takes("6Gi")}))
+                                 .Add(Own("q", "q", {Takes("4Gi")}))
+                                 .Add(Own("r", "r", {Takes("1")}))
+                                 .Add(Own("all", "all", {Request("r")}))
+                                 .Add(Node("a"))
+                                 .Add(Asks("p", "p", "p"))
+                                 .Add(Asks("q", "q", "q"))
+                                 .Add(Asks("r", "r", "r"))
+                                 .Add(Asks("all", "all", "all"))
+                                 .Build();
+  const PodId p = PodNamed(snapshot, "p");
+  const PodId q = PodNamed(snapshot, "q");
+  const NodeId a = NodeNamed(snapshot, "a");
+  EXPECT_EQ(Why(snapshot, "all", "a"), "fits");
+  snapshot.AddPod(p, a);
+  EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
+  // Without an amount, a request takes all.
+  EXPECT_EQ(Why(snapshot, "all", "a"), "DynamicResources: cannot allocate all claims");
+  snapshot.Fork();
+  snapshot.AddPod(q, a);
+  EXPECT_EQ(Devices(snapshot, "p"), "gpu-0 ");
+  EXPECT_EQ(Devices(snapshot, "q"), "gpu-0 ");
+  EXPECT_EQ(Why(snapshot, "r", "a"), "DynamicResources: cannot allocate all claims");
+  EXPECT_TRUE(snapshot.devices().Check().ok());
+  snapshot.RemovePod(p);
+  EXPECT_EQ(Why(snapshot, "r", "a"), "fits");
+  EXPECT_TRUE(snapshot.devices().Check().ok());
+  snapshot.Revert();
+  EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
+  EXPECT_EQ(Devices(snapshot, "q"), "none");
+  EXPECT_TRUE(snapshot.devices().Check().ok());
+  snapshot.RemovePod(p);
+  EXPECT_EQ(Why(snapshot, "all", "a"), "fits");
+}
+
+TEST(DynamicResourcesTest, AllocatedSharesCountAndSoDoesAClaimThatHoldsTheDeviceAlone) {
+  const auto taken = [](std::string_view share, std::string_view memory) {
+    objects::ResourceClaim claim = On(Claim("held", {Request("r")}), "a", {"gpu-0"}, "x");
+    claim.devices[0].share_id = share;
+    if (!memory.empty()) claim.devices[0].consumed = {{"memory", memory}};
+    const ClusterSnapshot snapshot = Cluster()
+                                         .Add(Class("gpu"))
+                                         .Add(Slice("a", {SharedDevice("gpu-0", "10Gi")}))
+                                         .Add(claim)
+                                         .Add(Own("p", "p", {Takes("5Gi")}))
+                                         .Add(Node("a"))
+                                         .Add(Asks("p", "p", "p"))
+                                         .Build();
+    const std::string why = Why(snapshot, "p", "a");
+    const FilterVerdict verdict = Explain(
+        snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, "p")), NodeNamed(snapshot, "a"));
+    return why == "fits" ? why : verdict.detail;
+  };
+  EXPECT_EQ(taken("s", "5Gi"), "fits");
+  EXPECT_EQ(taken("s", ""), "fits");
+  EXPECT_EQ(taken("s", "6Gi"), "device gpu-0 of pool a has not the capacity that request r takes");
+  EXPECT_EQ(taken("", ""), "device gpu-0 of pool a is in use");
+  // What is not known is all.
+  EXPECT_EQ(taken("s", "much"), "device gpu-0 of pool a is in use");
+}
+
+TEST(DynamicResourcesTest, ARequestForACapacityThatTheDeviceLacksFindsNone) {
+  objects::Device plain = Device("gpu-0");
+  plain.capacity.emplace_back().name = "slots";
+  plain.capacity.back().value = "3";
+  objects::DeviceRequest slots = Request("r");
+  slots.asks[0].capacity = {{"slots", "4"}};
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Class("gpu"))
+                                       .Add(Slice("a", {plain}))
+                                       .Add(Own("p", "p", {Takes("1")}))
+                                       .Add(Own("q", "q", {slots}))
+                                       .Add(Node("a"))
+                                       .Add(Asks("p", "p", "p"))
+                                       .Add(Asks("q", "q", "q"))
+                                       .Build();
+  EXPECT_EQ(Why(snapshot, "p", "a"), "DynamicResources: cannot allocate all claims");
+  EXPECT_EQ(Why(snapshot, "q", "a"), "DynamicResources: cannot allocate all claims");
+}
+
+TEST(DeviceCapacityInfoTest, ARequestIsRoundedAsThePolicyDemands) {
+  const auto milli = [](int64_t amount) { return absl::int128(amount) * 1'000'000; };
+  const auto taken = [&](const DeviceCapacityInfo& capacity, int64_t asked) {
+    const auto amount = capacity.Taken(milli(asked));
+    return amount ? static_cast<int64_t>(*amount / 1'000'000) : -1;
+  };
+  DeviceCapacityInfo plain;
+  plain.nanos = milli(8000);
+  EXPECT_EQ(plain.Taken(std::nullopt), milli(8000));
+  EXPECT_EQ(taken(plain, 2500), 2500);
+
+  DeviceCapacityInfo values = plain;
+  values.valid_values = {milli(1000), milli(2000)};
+  EXPECT_EQ(taken(values, 1001), 2000);
+  EXPECT_EQ(taken(values, 2001), -1);
+  EXPECT_EQ(values.Taken(std::nullopt), std::nullopt);
+  values.standard = milli(1000);
+  EXPECT_EQ(values.Taken(std::nullopt), milli(1000));
+
+  DeviceCapacityInfo range = plain;
+  range.range = {.min = milli(500), .max = milli(3000), .step = milli(500)};
+  EXPECT_EQ(taken(range, 100), 500);
+  EXPECT_EQ(taken(range, 1200), 2000);  // Whole units.
+  EXPECT_EQ(taken(range, 3001), -1);
+  range.range->step.reset();
+  EXPECT_EQ(taken(range, 1234), 1234);
+  range.range = {.min = milli(1000), .max = std::nullopt, .step = milli(2000)};
+  EXPECT_EQ(range.Taken(absl::int128(1'000'000'001)), milli(3000));
+  EXPECT_EQ(range.Taken(std::nullopt), std::nullopt);  // 8 is on no step.
+}
+
+// --- Binding
+
+TEST(DynamicResourcesTest, ADeviceThatBindsToItsNodeHoldsTheClaimThere) {
+  objects::Device device = Device("net");
+  device.binds_to_node = true;
+  objects::ResourceSlice slice = Slice("", {device});
+  slice.meta.name = slice.pool = "fabric";
+  slice.all_nodes = true;
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Class("gpu"))
+                                 .Add(slice)
+                                 .Add(Claim("shared", {Request("r")}))
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Asks("p", "p", "shared", ""))
+                                 .Add(Asks("q", "q", "shared", ""))
+                                 .Build();
+  EXPECT_EQ(Why(snapshot, "q", "b"), "fits");
+  snapshot.AddPod(PodNamed(snapshot, "p"), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(Why(snapshot, "q", "a"), "fits");
+  EXPECT_EQ(Why(snapshot, "q", "b"), "DynamicResources: resourceclaim not available on the node");
+}
+
+TEST(DynamicResourcesTest, NoClaimIsAllocatedToADeviceThatWaitsForItsDriver) {
+  objects::Device waits = Device("gpu-0");
+  waits.binding_conditions = {"attached"};
+  // A pool of devices without binding conditions comes first, whatever its name is.
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Class("gpu"))
+                                       .Add(Slice("a", {waits}))
+                                       .Add(Slice("b", {waits}))
+                                       .Add([] {
+                                         objects::ResourceSlice slice = Slice("b", {Device("z")});
+                                         slice.meta.name = slice.pool = "z";
+                                         return slice;
+                                       }())
+                                       .Add(Own("p", "p", {Request("r")}))
+                                       .Add(Node("a"))
+                                       .Add(Node("b"))
+                                       .Add(Asks("p", "p", "p"))
+                                       .Build();
+  EXPECT_EQ(Why(snapshot, "p", "a"),
+            "DynamicResources: claim p: device gpu-0 of pool a has binding conditions, which only "
+            "its driver can fulfil; not understood");
+  EXPECT_EQ(Why(snapshot, "p", "b"), "fits");
+}
+
+TEST(DynamicResourcesTest, AnAllocatedClaimIsBoundIfItsConditionsHold) {
+  using DeviceStatus = objects::ResourceClaim::DeviceStatus;
+  const auto why = [](std::vector<DeviceStatus::Condition> conditions) {
+    objects::ResourceClaim claim = On(Claim("c", {Request("r")}), "a", {"gpu-0"}, "x");
+    claim.devices[0].binding_conditions = {"attached"};
+    claim.devices[0].binding_failure_conditions = {"failed"};
+    DeviceStatus status;
+    status.driver = kDriver;
+    status.pool = "a";
+    status.name = "gpu-0";
+    status.conditions = std::move(conditions);
+    claim.statuses = {status};
+    const ClusterSnapshot snapshot = Cluster()
+                                         .Add(Class("gpu"))
+                                         .Add(Slice("a", {Device("gpu-0")}))
+                                         .Add(claim)
+                                         .Add(Node("a"))
+                                         .Add(Asks("p", "p", "c", ""))
+                                         .Build();
+    return Why(snapshot, "p", "a");
+  };
+  EXPECT_EQ(why({{"attached", "True"}, {"failed", "False"}}), "fits");
+  EXPECT_THAT(why({{"attached", "False"}}),
+              HasSubstr("device gpu-0 of pool a: binding condition attached is not True"));
+  EXPECT_THAT(why({}), HasSubstr("binding condition attached is not True"));
+  EXPECT_THAT(why({{"attached", "True"}, {"failed", "True"}}),
+              HasSubstr("device gpu-0 of pool a: condition failed is True"));
+}
+
+// --- Rules of versions
+
+TEST(DynamicResourcesTest, From137OnEachDeviceCountsForADistinctAttribute) {
+  const auto why = [](std::string_view kubelet) {
+    objects::ResourceClaim claim = Own("p", "p", {Request("r", 3)});
+    claim.constraints.emplace_back().distinct_attribute = "example.com/numa";
+    const ClusterSnapshot snapshot =
+        Cluster()
+            .Add(Class("gpu"))
+            .Add(Slice("a", {Device("gpu-0", "0"), Device("gpu-1", "1"), Device("gpu-2", "0")}))
+            .Add(claim)
+            .Add(Node("a").With([&](objects::Node& node) { node.kubelet_version = kubelet; }))
+            .Add(Asks("p", "p", "p"))
+            .Build();
+    return Why(snapshot, "p", "a");
+  };
+  EXPECT_EQ(why("v1.36.0"), "fits");
+  EXPECT_EQ(why("v1.37.0"), "DynamicResources: cannot allocate all claims");
 }
 
 }  // namespace

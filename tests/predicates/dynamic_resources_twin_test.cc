@@ -29,6 +29,9 @@ using test::PodNamed;
 constexpr std::string_view kDriver = "gpu.example.com";
 constexpr std::array<std::string_view, 6> kDevices = {"d0", "d1", "d2", "d3", "d4", "d5"};
 constexpr std::array<std::string_view, 3> kValues = {"0", "1", "2"};
+constexpr std::array<std::string_view, 7> kAmounts = {"0", "1", "2", "3", "4", "5", "6"};
+// What one request may take of a shared device; the first by default.
+constexpr std::array<int, 3> kValidAmounts = {1, 2, 4};
 constexpr std::array<std::string_view, 2> kClaims = {"c0", "c1"};
 constexpr std::array<std::string_view, 2> kRequests = {"r0", "r1"};
 constexpr std::array<std::string_view, 2> kAlternatives = {"a0", "a1"};
@@ -44,11 +47,15 @@ struct TwinDevice {
   std::optional<int> model;
   std::optional<int> numa;
   bool used = false;
+  bool shared = false;
+  std::optional<int> memory;
+  int taken = 0;  // Of the memory, by those that share the device.
 };
 
 struct TwinAsk {
   int count = 1;
   std::optional<int> model;
+  std::optional<int> memory;
 };
 
 struct TwinClaim {
@@ -95,15 +102,34 @@ class Twin {
     if (missing == 0) return Request(claim, request + 1);
     for (size_t d = first; d < devices_.size(); ++d) {
       if (devices_[d].used || (ask.model && devices_[d].model != ask.model)) continue;
-      if (!Add(claim, request, d)) continue;
-      devices_[d].used = true;
+      if (!HasRoom(devices_[d], ask) || !Add(claim, request, d)) continue;
+      const TwinDevice before = devices_[d];
+      if (before.shared) {
+        devices_[d].taken += before.memory ? Takes(before, ask) : 0;
+      } else {
+        devices_[d].used = true;
+      }
       chosen_[claim].push_back({request, d});
       if (Next(claim, request, ask, missing - 1, d + 1)) return true;
       chosen_[claim].pop_back();
-      devices_[d].used = false;
+      devices_[d] = before;
       Remove(claim, request);
     }
     return false;
+  }
+
+  // What the request takes of the device's memory.
+  static int Takes(const TwinDevice& device, const TwinAsk& ask) {
+    if (!device.shared) return ask.memory.value_or(*device.memory);
+    for (const int valid : kValidAmounts) {
+      if (ask.memory.value_or(1) <= valid) return valid;
+    }
+    return *device.memory + 1;  // More than any request may take.
+  }
+
+  static bool HasRoom(const TwinDevice& device, const TwinAsk& ask) {
+    if (!device.memory) return !ask.memory;
+    return device.taken + Takes(device, ask) <= *device.memory;
   }
 
   [[nodiscard]] bool IsOfRule(size_t claim, size_t request) const {
@@ -178,7 +204,7 @@ class Case {
     taken.meta.namespace_name = "default";
     taken.meta.name = "taken";
     taken.allocated = !taken_.empty();
-    for (const std::string_view device : taken_) taken.devices.push_back({kDriver, "n", device});
+    taken.devices = taken_;
     if (taken.allocated) taken.reserved_for.push_back({"pods", "other", "other"});
     cluster.Add(taken);
     for (const objects::ResourceClaim& claim : claims_) cluster.Add(claim);
@@ -208,9 +234,34 @@ class Case {
           {"example.com/numa", "string", kValues[static_cast<size_t>(*twin.numa)]});
     }
     twin.used = Below(5) == 0;
-    if (twin.used) taken_.push_back(name);
+    if (Below(2) == 0) AddMemory(device, twin);
+    if (twin.used || twin.taken > 0) {
+      objects::ResourceClaim::Device& taken = taken_.emplace_back();
+      taken.driver = kDriver;
+      taken.pool = "n";
+      taken.name = name;
+      if (!twin.used) {
+        taken.share_id = "share";
+        taken.consumed = {{"memory", kAmounts[static_cast<size_t>(twin.taken)]}};
+      }
+    }
     slice_.devices.push_back(std::move(device));
     twin_devices_.push_back(twin);
+  }
+
+  void AddMemory(objects::Device& device, TwinDevice& twin) {
+    twin.memory = 1 + Below(6);
+    objects::DeviceCapacity& memory = device.capacity.emplace_back();
+    memory.name = "memory";
+    memory.value = kAmounts[static_cast<size_t>(*twin.memory)];
+    twin.shared = device.allow_multiple = Below(3) > 0;
+    if (!twin.shared) return;
+    memory.has_policy = true;
+    memory.standard = kAmounts[1];
+    for (const int valid : kValidAmounts) {
+      memory.valid_values.push_back(kAmounts[static_cast<size_t>(valid)]);
+    }
+    if (!twin.used) twin.taken = Below(3);
   }
 
   void AddClaim(std::string_view name) {
@@ -229,13 +280,17 @@ class Case {
       const size_t alternatives = request.first_available ? 2 : 1;
       for (size_t a = 0; a < alternatives; ++a) {
         const auto& [selector, model] = kSelectors[static_cast<size_t>(Below(3))];
-        asks.push_back({1 + Below(3), model});
+        asks.push_back({1 + Below(3), model, std::nullopt});
+        if (Below(3) == 0) asks.back().memory = 1 + Below(5);
         objects::DeviceAsk ask;
         if (request.first_available) ask.name = kAlternatives[a];
         ask.class_name = "gpu";
         ask.mode = "ExactCount";
         ask.count = asks.back().count;
         ask.selectors = {selector};
+        if (const auto memory = asks.back().memory) {
+          ask.capacity = {{"memory", kAmounts[static_cast<size_t>(*memory)]}};
+        }
         request.asks.push_back(std::move(ask));
       }
       claim.requests.push_back(std::move(request));
@@ -256,7 +311,7 @@ class Case {
 
   std::mt19937 random_;
   objects::ResourceSlice slice_;
-  std::vector<std::string_view> taken_;
+  std::vector<objects::ResourceClaim::Device> taken_;
   std::vector<objects::ResourceClaim> claims_;
   std::vector<TwinDevice> twin_devices_;
   std::vector<TwinClaim> twin_claims_;
@@ -276,7 +331,7 @@ std::vector<size_t> DevicesOf(const ClusterSnapshot& snapshot, std::string_view 
 
 TEST(DynamicResourcesTwinTest, TheSameDevicesAsTryingAllChoicesInOrder) {
   int solved = 0;
-  constexpr uint32_t kCases = 1500;
+  constexpr uint32_t kCases = 2500;
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     SCOPED_TRACE(seed);
     const Case random(seed);

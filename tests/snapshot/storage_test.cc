@@ -190,8 +190,12 @@ TEST_F(StorageTest, AResourceClaimIsDescribedWithItsDevices) {
   claim.meta.name = "held";
   claim.meta.deletion_time = 1;
   claim.allocated = true;
-  claim.devices = {{.driver = "d", .pool = "pool", .name = "gpu-0"},
-                   {.driver = "d", .pool = "pool", .name = "gpu-1"}};
+  for (const std::string_view device : {"gpu-0", "gpu-1"}) {
+    objects::ResourceClaim::Device& held = claim.devices.emplace_back();
+    held.driver = "d";
+    held.pool = "pool";
+    held.name = device;
+  }
   ASSERT_EQ(Add(claim), "");
   const auto describe = [&](std::string_view namespace_name, std::string_view name) {
     const PodResourceClaimInfo info{.name = symbols_.Intern("gpu"),

@@ -267,9 +267,13 @@ Line Dumped(const objects::DeviceClass& device_class) {
 Line Dumped(const objects::ResourceClaim& claim) {
   Line line("ResourceClaim");
   line.Put("name", claim.meta).Put("allocated", claim.allocated);
-  for (const auto& [driver, pool, name, admin_access] : claim.devices) {
-    line.Put("driver", driver).Put("pool", pool).Put("device", name).Put("admin", admin_access);
+  for (const objects::ResourceClaim::Device& device : claim.devices) {
+    line.Put("driver", device.driver).Put("pool", device.pool).Put("device", device.name);
+    line.Put("admin", device.admin_access).Put("share", device.share_id);
+    line.Put("consumed", device.consumed).Put("binding", device.binding_conditions);
+    line.Put("failure", device.binding_failure_conditions);
   }
+  line.Put("status", claim.statuses);
   line.Put("request", claim.requests).Put("constraint", claim.constraints);
   line.Put("on", claim.allocated_on).Put("for", claim.reserved_for);
   return line.Put("notUnderstood", claim.not_understood);

@@ -256,11 +256,11 @@ TEST(ColumnSnapshotTest, ATextThatTheTableHasTwiceIsAnErrorWhereTextsAreAdopted)
       "file: the table of texts has \"first\" twice");
 }
 
-// Version 5 writes fields by their place in the table of fields (visit_fields.h).  A new field may
+// Version 6 writes fields by their place in the table of fields (visit_fields.h).  A new field may
 // only be appended to its row; then, and if a field goes, kColumnVersion must be raised, and the
 // file made again under the new version's name.
-TEST(ColumnSnapshotTest, EveryFieldHasThePlaceThatVersion5GaveIt) {
-  ASSERT_EQ(kColumnVersion, 5u);
+TEST(ColumnSnapshotTest, EveryFieldHasThePlaceThatVersion6GaveIt) {
+  ASSERT_EQ(kColumnVersion, 6u);
   std::string out;
   BinarySnapshotWriter writer([&out](std::string_view bytes) {
     out += bytes;
@@ -273,9 +273,9 @@ TEST(ColumnSnapshotTest, EveryFieldHasThePlaceThatVersion5GaveIt) {
     ASSERT_TRUE(Give(&held, writer).ok());
   });
   ASSERT_TRUE(writer.Finish().ok());
-  std::ifstream file(SourceDir() + "/tests/snapshot/formats/data/version_5.pb", std::ios::binary);
+  std::ifstream file(SourceDir() + "/tests/snapshot/formats/data/version_6.pb", std::ios::binary);
   const std::string before{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_TRUE(out == before) << "the bytes are not those of version_5.pb";
+  EXPECT_TRUE(out == before) << "the bytes are not those of version_6.pb";
   EXPECT_EQ(LinesOf(before), LinesOf(out));
 }
 

@@ -59,16 +59,21 @@ constexpr std::string_view kObjects = R"([
  "spec":{"devices":{"requests":[{"name":"r","deviceClassName":"gpu"}]}},
  "status":{"allocation":{"devices":{"results":[
    {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-0"},
-   {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-1"}]},
+   {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-1","shareID":"s-1",
+    "consumedCapacity":{"memory":"1Gi"},"bindingConditions":["ready"],
+    "bindingFailureConditions":["failed"]}]},
   "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[
    {"key":"metadata.name","operator":"In","values":["n"]}]}]}},
+  "devices":[{"driver":"gpu.example.com","pool":"n","device":"gpu-1","data":{"x":1},"conditions":[
+   {"type":"ready","status":"True","reason":"Attached"}]}],
   "reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}},
 {"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
  "metadata":{"name":"waiting","namespace":"ns"},
  "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",
    "selectors":[{"cel":{"expression":"true"}}],"allocationMode":"ExactCount","count":2,
    "adminAccess":true,"tolerations":[{"key":"sick","operator":"Exists","tolerationSeconds":3}]}},
-  {"name":"s","firstAvailable":[{"name":"a","deviceClassName":"gpu","capacity":{}},
+  {"name":"s","firstAvailable":[{"name":"a","deviceClassName":"gpu",
+    "capacity":{"requests":{"memory":"10Gi"}},"derivedAttributes":[]},
    {"name":"b","deviceClassName":"nic","allocationMode":"All"}]}],
   "constraints":[{"requests":["r"],"matchAttribute":"example.com/numa"}]}}},
 {"apiVersion":"resource.k8s.io/v1beta2","kind":"ResourceClaimTemplate",
@@ -87,7 +92,12 @@ constexpr std::string_view kObjects = R"([
   "pool":{"name":"n","generation":1,"resourceSliceCount":2}}},
 {"apiVersion":"resource.k8s.io/v1beta1","kind":"ResourceSlice","metadata":{"name":"z"},
  "spec":{"driver":"gpu.example.com","perDeviceNodeSelection":true,"pool":{"name":"z"},
-  "devices":[{"name":"a","basic":{"nodeName":"n","allowMultipleAllocations":true}},
+  "devices":[{"name":"a","basic":{"nodeName":"n","allowMultipleAllocations":true,
+    "bindsToNode":true,"bindingConditions":["ready"],"bindingFailureConditions":["failed"],
+    "capacity":{"memory":{"value":"40Gi","requestPolicy":{"default":"1Gi",
+      "validRange":{"min":"1Gi","max":"8Gi","step":"1Gi"}}},
+     "slots":{"value":"2","requestPolicy":{"validValues":["1","2"]}}},
+    "nodeAllocatableResourceMappings":{}}},
    {"name":"b","basic":{"allNodes":true}}]}},
 {"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"broken"},
  "spec":{"deviceSelector":{"driver":"gpu.example.com","pool":"n","device":"gpu-0"},
@@ -215,15 +225,19 @@ const std::vector<std::string>& Lines() {
       "DeviceClass name=[gpu] resource=[example.com/gpu] "
       "selector=[device.driver == \"gpu.example.com\"]",
       "ResourceClaim name=[held] namespace=[ns] allocated=true driver=[gpu.example.com] pool=[n] "
-      "device=[gpu-0] driver=[gpu.example.com] pool=[n] device=[gpu-1] request=( name=[r] asks=( "
-      "class_name=[gpu])) on=terms term=( fields=( key=[metadata.name] op=[In] values=[n])) for=( "
+      "device=[gpu-0] driver=[gpu.example.com] pool=[n] device=[gpu-1] share=[s-1] consumed=( "
+      "name=[memory] value=[1Gi]) binding=[ready] failure=[failed] status=( "
+      "driver=[gpu.example.com] pool=[n] name=[gpu-1] conditions=( type=[ready] status=[True])) "
+      "request=( name=[r] asks=( class_name=[gpu])) on=terms term=( fields=( key=[metadata.name] "
+      "op=[In] values=[n])) for=( "
       "resource=[pods] name=[p] uid=[u])",
       "ResourceClaim name=[waiting] namespace=[ns] request=( name=[r] asks=( class_name=[gpu] "
       "selectors=[true] mode=[ExactCount] count=2 admin_access=true tolerations=( key=[sick] "
-      "op=[Exists]))) request=( name=[s] first_available=true asks=( name=[a] class_name=[gpu]) "
+      "op=[Exists]))) request=( name=[s] first_available=true asks=( name=[a] class_name=[gpu] "
+      "capacity=( name=[memory] value=[10Gi])) "
       "asks=( name=[b] class_name=[nic] mode=[All])) constraint=( requests=[r] "
       "match_attribute=[example.com/numa]) "
-      "notUnderstood=[spec.devices.requests[].firstAvailable[].capacity]",
+      "notUnderstood=[spec.devices.requests[].firstAvailable[].derivedAttributes]",
       "ResourceClaimTemplate name=[gpus] namespace=[ns]",
       "ResourceSlice name=[n-gpu] driver=[gpu.example.com] pool=[n] node=[n] generation=1 slices=2 "
       "device=( name=[gpu-0] attributes=( name=[ecc] type=[bool] value=[true]) attributes=( "
@@ -235,8 +249,11 @@ const std::vector<std::string>& Lines() {
       "nodes=terms term=( expressions=( key=[rack] op=[Exists])) counters=( counter_set=[card] "
       "counters=( name=[memory] value=[40Gi]))",
       "ResourceSlice name=[z] driver=[gpu.example.com] pool=[z] perDevice=true device=( name=[a] "
-      "node_name=[n]) device=( name=[b] all_nodes=true) "
-      "notUnderstood=[spec.devices[].allowMultipleAllocations]",
+      "capacity=( name=[memory] value=[40Gi] has_policy=true standard=[1Gi] has_range=true "
+      "range_min=[1Gi] range_max=[8Gi] range_step=[1Gi]) capacity=( name=[slots] value=[2] "
+      "has_policy=true valid_values=[1] valid_values=[2]) node_name=[n] allow_multiple=true "
+      "binds_to_node=true binding_conditions=[ready]) device=( name=[b] all_nodes=true) "
+      "notUnderstood=[spec.devices[].nodeAllocatableResourceMappings]",
       "DeviceTaintRule name=[broken] driver=[gpu.example.com] pool=[n] device=[gpu-0] taint=( "
       "key=[broken] value=[yes] effect=[NoExecute])",
       "DeviceTaintRule name=[newer] taint=( key=[all] effect=[NoSchedule]) "

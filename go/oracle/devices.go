@@ -1,11 +1,8 @@
-//go:build !kubernetes137
-
 package main
 
 import (
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	schedulingapi "k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -127,24 +124,48 @@ func (t claimTracker) Get(namespace, name string) (*resourceapi.ResourceClaim, e
 
 func (t claimTracker) ListAllAllocatedDevices() (sets.Set[structured.DeviceID], error) {
 	allocated := sets.New[structured.DeviceID]()
+	t.forEachResult(func(id structured.DeviceID, result *resourceapi.DeviceRequestAllocationResult) {
+		if result.ShareID == nil {
+			allocated.Insert(id)
+		}
+	})
+	return allocated, nil
+}
+
+// GatherAllocatedState also tells which devices claims share, and how much of them they take.
+func (t claimTracker) GatherAllocatedState() (*structured.AllocatedState, error) {
+	allocated, err := t.ListAllAllocatedDevices()
+	state := &structured.AllocatedState{AllocatedDevices: allocated,
+		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity:       structured.NewConsumedCapacityCollection()}
+	t.forEachResult(func(id structured.DeviceID, result *resourceapi.DeviceRequestAllocationResult) {
+		if result.ShareID == nil {
+			return
+		}
+		state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, result.ShareID))
+		if result.ConsumedCapacity != nil {
+			state.AggregatedCapacity.Insert(
+				structured.NewDeviceConsumedCapacity(id, result.ConsumedCapacity))
+		}
+	})
+	return state, err
+}
+
+// forEachResult visits the devices of all claims, except those with admin access.
+func (t claimTracker) forEachResult(
+	visit func(structured.DeviceID, *resourceapi.DeviceRequestAllocationResult)) {
 	for _, claim := range t.claims {
 		if claim.Status.Allocation == nil {
 			continue
 		}
-		for _, result := range claim.Status.Allocation.Devices.Results {
+		results := claim.Status.Allocation.Devices.Results
+		for i := range results {
+			result := &results[i]
 			if result.AdminAccess == nil || !*result.AdminAccess {
-				allocated.Insert(structured.MakeDeviceID(result.Driver, result.Pool, result.Device))
+				visit(structured.MakeDeviceID(result.Driver, result.Pool, result.Device), result)
 			}
 		}
 	}
-	return allocated, nil
-}
-
-func (t claimTracker) GatherAllocatedState() (*structured.AllocatedState, error) {
-	allocated, err := t.ListAllAllocatedDevices()
-	return &structured.AllocatedState{AllocatedDevices: allocated,
-		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
-		AggregatedCapacity:       structured.NewConsumedCapacityCollection()}, err
 }
 
 func (t claimTracker) SignalClaimPendingAllocation(types.UID, *resourceapi.ResourceClaim) error {
@@ -157,4 +178,4 @@ func (t claimTracker) AssumedClaimRestore(string, string)                       
 
 type noGroups struct{}
 
-func (noGroups) Get(string, string) (*schedulingapi.PodGroup, error) { return nil, nil }
+func (noGroups) Get(string, string) (*podGroup, error) { return nil, nil }
