@@ -178,6 +178,26 @@ func (f *Feed) Changes(views []NodeView, lists func() []List) iter.Seq[[]wire.Ch
 	}
 }
 
+// ChangesOf returns the changes of some nodes and their pods, as Changes does for all; `gone` are names
+// of nodes that are no longer there. Other nodes and objects count as unchanged. It needs a feed
+// without KeepOrder.
+func (f *Feed) ChangesOf(views []NodeView, gone []string) iter.Seq[[]wire.Change] {
+	return func(take func([]wire.Change) bool) {
+		d := diff{Feed: f, take: take}
+		d.loop++
+		for i := range views {
+			d.leave(&views[i])
+		}
+		for _, name := range gone {
+			if sent := d.nodes[name]; sent != nil {
+				d.drop(name, sent)
+			}
+		}
+		d.arrive(views)
+		d.flush()
+	}
+}
+
 // Diff returns all changes at once.
 func (f *Feed) Diff(views []NodeView, lists func() []List) []wire.Change {
 	return slices.Concat(slices.Collect(f.Changes(views, lists))...)
@@ -210,6 +230,14 @@ func (d *diff) find(views []NodeView, lists func() []List) {
 		d.leave(&views[i])
 	}
 	d.leaveGoneNodes()
+	d.arrive(views)
+	for _, list := range lists() {
+		d.list(&list)
+	}
+}
+
+// arrive reports the nodes and pods of the views, after leave, and what is gone for good.
+func (d *diff) arrive(views []NodeView) {
 	for i := range views {
 		d.node(&views[i])
 	}
@@ -217,9 +245,6 @@ func (d *diff) find(views []NodeView, lists func() []List) {
 		d.come(&views[i])
 	}
 	d.dropPods()
-	for _, list := range lists() {
-		d.list(&list)
-	}
 }
 
 // flush passes on the collected changes, deletions first.
@@ -303,10 +328,14 @@ func (d *diff) leaveGoneNodes() {
 		if d.KeepOrder {
 			d.markPods(sent, nil)
 		}
-		d.leavePods(sent)
-		d.deletes = append(d.deletes, gone(wire.Node, "", name, ""))
-		delete(d.nodes, name)
+		d.drop(name, sent)
 	}
+}
+
+func (d *diff) drop(name string, sent *sentNode) {
+	d.leavePods(sent)
+	d.deletes = append(d.deletes, gone(wire.Node, "", name, ""))
+	delete(d.nodes, name)
 }
 
 func (d *diff) node(view *NodeView) {

@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"testing"
@@ -421,4 +422,65 @@ func change(random *rand.Rand, views []feed.NodeView) []feed.NodeView {
 	}
 	views[i].Pods = pods
 	return views
+}
+
+// Changes of some nodes leave the receiver with the same objects as changes of all.
+func TestChangesOfSomeNodes(t *testing.T) {
+	for seed := range int64(200) {
+		random := rand.New(rand.NewSource(seed))
+		f, all := feed.New(), []wire.Change(nil)
+		var views []feed.NodeView
+		for range 30 {
+			before := map[string]feed.NodeView{}
+			for _, view := range views {
+				before[view.Node.Name] = view
+			}
+			views = change(random, slices.Clone(views))
+			var some []feed.NodeView
+			for _, view := range views {
+				if old, known := before[view.Node.Name]; !known || !slices.Equal(old.Pods, view.Pods) || random.Intn(5) == 0 {
+					some = append(some, view)
+				}
+				delete(before, view.Node.Name)
+			}
+			changes := slices.Concat(slices.Collect(f.ChangesOf(some, slices.Collect(maps.Keys(before))))...)
+			all = append(all, changes...)
+			if left := f.Diff(views, func() []feed.List { return nil }); len(left) > 0 {
+				t.Fatalf("seed %d: %d changes are left, the first %+v", seed, len(left), left[0])
+			}
+		}
+		want := map[string]bool{}
+		for _, view := range views {
+			want["Node/"+view.Node.Name] = true
+			for _, pod := range view.Pods {
+				want["Pod/"+pod.Name+"@"+view.Node.Name] = true
+			}
+		}
+		if got := received(all); !maps.Equal(got, want) {
+			t.Fatalf("seed %d: the receiver has %v, want %v", seed, got, want)
+		}
+	}
+}
+
+// received returns what a receiver of the changes has.
+func received(changes []wire.Change) map[string]bool {
+	pods, got := map[string]string{}, map[string]bool{}
+	for _, change := range changes {
+		switch object := change.Object.(type) {
+		case nil:
+			if change.Kind == wire.Node {
+				delete(got, "Node/"+change.Name)
+			} else {
+				delete(pods, change.Name)
+			}
+		case *v1.Node:
+			got["Node/"+object.Name] = true
+		case *v1.Pod:
+			pods[object.Name] = object.Spec.NodeName
+		}
+	}
+	for name, node := range pods {
+		got["Pod/"+name+"@"+node] = true
+	}
+	return got
 }

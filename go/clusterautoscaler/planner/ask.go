@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"errors"
 
 	apiv1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/cluster-autoscaler/pkg/cloudprovider"
@@ -23,19 +24,23 @@ type nodeGroupConfigs interface {
 
 // askEngine lets ebb evaluate the candidates. If it returns a cause, nothing has been decided.
 func (p *Planner) askEngine(l *loop) (cause string, err error) {
-	if cause, err := p.unsupported(); cause != "" {
-		return cause, err
-	}
-	infos, err := p.autoscalingCtx.ClusterSnapshot.ListNodeInfos()
-	if err != nil {
-		return fallback.Snapshot, err
-	}
 	ctx := context.Background()
 	if limit := p.autoscalingCtx.ScaleDownSimulationTimeout; limit > 0 {
 		// The other half is left for the autoscaler's own simulation.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, l.start.Add(limit/2))
 		defer cancel()
+	}
+	if !p.hold(ctx) {
+		return fallback.Deadline, errors.New("changes were still being sent")
+	}
+	defer p.release()
+	if cause, err := p.unsupported(); cause != "" {
+		return cause, err
+	}
+	infos, err := p.autoscalingCtx.ClusterSnapshot.ListNodeInfos()
+	if err != nil {
+		return fallback.Snapshot, err
 	}
 	a := asking{Planner: p, loop: l, views: views(infos)}
 	known := p.synced
@@ -44,6 +49,7 @@ func (p *Planner) askEngine(l *loop) (cause string, err error) {
 		// The state of the engine is gone, which says nothing about the engine that is there now.
 		cause, err = a.ask(ctx)
 	}
+	p.failed = cause != ""
 	if cause != "" {
 		return cause, err
 	}

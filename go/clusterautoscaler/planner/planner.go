@@ -11,6 +11,7 @@ import (
 	"time"
 
 	apiv1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/cluster-autoscaler/pkg/cloudprovider"
 	ca_context "sigs.k8s.io/cluster-autoscaler/pkg/context"
@@ -43,6 +44,9 @@ type Options struct {
 	Address string
 	// Takes precedence over Address.
 	Engine clusterautoscaler.Engine
+	// Informers of nodes and pods, from whose events ebb receives the cluster between the loops. Nil means
+	// those of the scheduler's framework.
+	Informers informers.SharedInformerFactory
 	// Nil means the autoscaler's log and metrics.
 	Fallbacks *fallback.Log
 	// Counts why the engine received the whole cluster again. Nil means log and metrics.
@@ -53,6 +57,9 @@ type Options struct {
 	RecordFolder  string
 	// Counts the checks: same, mismatch or skipped. Nil means metrics.
 	Checks func(result string, times int)
+
+	// The cluster is sent in the loops alone, in the order of the snapshot.
+	inLoops bool
 }
 
 type eligibilityChecker interface {
@@ -99,6 +106,12 @@ type Planner struct {
 	meaning     meaning
 	checks      checks
 	countChecks func(result string, times int)
+	// Holds an element while a goroutine uses feed, engine, controllers and the fields below.
+	busy chan struct{}
+	// Nil: ebb receives the cluster in the loops alone.
+	ahead *ahead
+	// ahead sends nothing until the next loop has succeeded.
+	failed bool
 	// The engine has all that the feed has reported.
 	synced bool
 	// Whether ebb evaluated the last loop; and, if this planner does not act, the nodes that it did
@@ -129,6 +142,7 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 		feed:                  feed.New(),
 		controllers:           map[string]bool{},
 		meaning:               meaningOf(autoscalingCtx),
+		busy:                  make(chan struct{}, 1),
 	}
 	p.feed.Special = p.lookAt
 	if autoscalingCtx.NodeDeletionCandidateTTL != 0 {
@@ -160,6 +174,15 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 	}
 	if p.resyncs == nil {
 		p.resyncs = newResyncLog()
+	}
+	if given.inLoops {
+		return p
+	}
+	if handle := autoscalingCtx.FrameworkHandle; given.Informers == nil && handle != nil && handle.Framework != nil {
+		given.Informers = handle.Framework.SharedInformerFactory()
+	}
+	if given.Informers != nil && p.engineErr == nil && p.meaning.err == nil {
+		p.startAhead(given.Informers)
 	}
 	return p
 }

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"context"
+
 	"k8s.io/klog/v2"
 	ca_context "sigs.k8s.io/cluster-autoscaler/pkg/context"
 	"sigs.k8s.io/cluster-autoscaler/pkg/core/scaledown"
@@ -39,6 +41,8 @@ func Select(chosen choice.Choice, builtin func() scaledown.Planner, autoscalingC
 }
 
 func (p *Planner) sayIfMissing(chosen choice.Choice) {
+	p.hold(context.Background())
+	defer p.release()
 	if p.engineErr != nil {
 		klog.Errorf("--scale-down-planner=%s: %v", chosen.Planner, p.engineErr)
 	}
@@ -48,11 +52,16 @@ func (p *Planner) sayIfMissing(chosen choice.Choice) {
 func NewShadow(acting scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory, opts ...Options) *Shadow {
 	registerMetrics()
 	own := *autoscalingCtx
+	var given Options
+	for _, o := range opts {
+		given = o
+	}
+	given.inLoops = true
 	s := &Shadow{
 		Planner: acting,
 		given:   autoscalingCtx,
 		own:     &own,
-		ebb:     New(&own, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts...),
+		ebb:     New(&own, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, given),
 	}
 	// The acting planner places pods in the snapshot's order, which may change from loop to loop.
 	s.ebb.feed.KeepOrder = true

@@ -57,5 +57,5 @@ func (p *Planner) lookAt(pod *apiv1.Pod) bool {
 
 // cannotAllocate reports whether the pod needs devices that ebb does not allocate.
 func (p *Planner) cannotAllocate(pod *apiv1.Pod) bool {
-	return pod.Status.ExtendedResourceClaimStatus != nil || len(pod.Spec.ResourceClaims) > 0 && p.devices() == nil
+	return pod.Status.ExtendedResourceClaimStatus != nil || len(pod.Spec.ResourceClaims) > 0 && !p.autoscalingCtx.DynamicResourceAllocationEnabled
 }
