@@ -73,7 +73,6 @@ TEST(DeviceSinkTest, EveryClaimIsUnderstoodAndHasADeviceOfItsOwnOnThePodsNode) {
 }
 
 TEST(DeviceSinkTest, AllPodsThatMayHaveClaimsIfAsked) {
-  std::vector<std::string> claims;
   testing::DumpSink dump;
   DeviceSink sink({.one_product = true}, dump);
   const std::string node = "n";
