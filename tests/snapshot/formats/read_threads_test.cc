@@ -195,22 +195,19 @@ TEST(ReadThreadsTest, NothingIsReadBehindATextWithoutPadding) {
   for (const size_t bytes : {size_t{0}, 2 * kParallelBytes}) {
     std::string json = R"({"kind":"PodList","items":[)";
     for (int i = 0; json.size() < bytes; ++i) {
-      json += R"({"metadata":{"name":"p)" + std::to_string(i) + "\n"
+      json += R"({"metadata":{"name":"p)" + std::to_string(i) + R"("}},)";
+    }
+    json += R"({"metadata":{"name":"y"}},{"metadata":{"name":"z"}}]})";
+    const std::vector<char> exact(json.begin(), json.end());
+    const std::string padded = json + std::string(kJsonPadding, '"');
+    for (const size_t threads : {1, 2}) {
+      const Seen seen = Read({exact.data(), exact.size()}, threads);
+      EXPECT_EQ(seen, Read(std::string_view(padded).substr(0, json.size()), threads));
+      EXPECT_EQ(seen.error, "OK");
+      EXPECT_EQ(seen.lines.size(), seen.objects);
+      EXPECT_GE(seen.objects, 2u);
     }
   }
-  , ";
-}
-json += R"({"metadata":{"name":"y"}},{"metadata":{"name":"z"}}]})";
-const std::vector<char> exact(json.begin(), json.end());
-const std::string padded = json + std::string(kJsonPadding, '\"');
-for (const size_t threads : {1, 2}) {
-  const Seen seen = Read({exact.data(), exact.size()}, threads);
-  EXPECT_EQ(seen, Read(std::string_view(padded).substr(0, json.size()), threads));
-  EXPECT_EQ(seen.error, "OK");
-  EXPECT_EQ(seen.lines.size(), seen.objects);
-  EXPECT_GE(seen.objects, 2u);
-}
-}
 }
 
 // Records what OnList receives for each list, as "KIND ITEMS;".
