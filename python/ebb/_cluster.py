@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from json import loads
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
@@ -293,17 +294,27 @@ class Cluster:
 
 def generate(kind: Kind, nodes: int = 1000, seed: int = 1, *, options: AnyOptions | None = None) -> Cluster:
     """A made-up cluster, the same that `ebb gen KIND --nodes N --seed S` makes (docs/gen.md)."""
+    check_generated(kind, nodes, seed)
+    return Cluster.load(_native.generate(kind, nodes, seed), options=options)
+
+
+def check_generated(kind: object, nodes: object, seed: object) -> None:
+    """Raises OptionError for what generate() does not make."""
     if not isinstance(kind, str):
         raise OptionError(f"kind: {kind!r} is not a text", field="kind")
     if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= 1_000_000:
         raise OptionError(f"nodes: {nodes!r} is not from 1 to 1000000", field="nodes")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _UINT64:
         raise OptionError(f"seed: {seed!r} is not from 0 to 2**64 - 1", field="seed")
+    _check_kind(kind)
+
+
+@cache
+def _check_kind(kind: str) -> None:
     try:
-        snapshot = _native.generate(kind, nodes, seed)
+        _native.generate(kind, 1, 1)
     except InputError as error:
         raise OptionError(error.message, field=error.field) from None
-    return Cluster.load(snapshot, options=options)
 
 
 def _limit(name: str, value: object) -> int:

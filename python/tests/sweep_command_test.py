@@ -76,6 +76,10 @@ def test_a_dry_run_counts_and_writes_nothing(spec: Path, capsys: pytest.CaptureF
         (("{options:", "{optoins:"), "unknown field 'optoins'"),
         (("prices.yaml", "nowhere.yaml"), "prices: .*nowhere.yaml"),
         (("today:", "today: ["), "sweep.yaml: while parsing"),
+        (("workers: 1", "workers: 1\nquestions: {other: {}}"), "sweep.yaml: line 14: questions stands there twice"),
+        (("today:", "today:\n  today: {ask: frontier}"), "today stands there twice"),
+        (("now: 2026-03-01T00:00:00Z", "now: 2026-03-01T00:00:00"), "now: .* is not a time with a time zone"),
+        (("out: results", "out: ''"), "out: is empty"),
     ],
 )
 def test_a_wrong_file_is_an_error_that_names_the_place(

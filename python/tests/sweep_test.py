@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-
+import os
 import resource
 import subprocess
 import sys
@@ -230,6 +230,15 @@ def test_a_cluster_that_fails_is_a_row_and_the_others_are_answered(tmp_path: Pat
         ({"q": {"ask": "explain"}}, "question q: ask: 'explain'"),
         ({"q": {"ask": "what_if"}}, "question q: what_if and then"),
         ({"q": {"limit": 3}}, "question q: limit"),
+        ({"q": {"ask": "blockers", "limit": 0}}, "question q: limit: 0 is not from 1 to 100000"),
+        ({"q": {"ask": "blockers", "limit": 100_001}}, "question q: limit: 100001 is not from 1 to 100000"),
+        ({"q": {"options": {"scale-down-utilization-threshold": 3}}}, "threshold: is not from 0 to 1"),
+        ({"q": {"then": {"scale-down-utilization-threshold": 3}}}, "threshold: is not from 0 to 1"),
+        ({"q": {"ask": "frontier", "options": {"budget": 601}}}, "question q: budget: 601 is not from 0 to 600"),
+        ({"q": {"what_if": {"objects": 3}}}, "question q: changes: objects: is not a list"),
+        ({"q": {"what_if": "objects: []\nobjects: []\n"}}, "question q: what_if: line 2: objects stands there twice"),
+        ({"q": {"options": {"min-replica-count": 1, "min_replica_count": 2}}}, "min_replica_count stands there twice"),
+        ({"q": {"what-if": {}, "what_if": {}}}, "what_if stands there twice"),
         ({"q": {"grid": {"optimize": True}}}, "question q: grid: optimize: True is not a list"),
         ({"q": {"options": {"now": 1}}}, "question q: options: now"),
         ({"q": {"options": {"prices": "/not/there"}}}, "question q: options: prices: .*/not/there"),
@@ -257,12 +266,62 @@ def test_a_wrong_question_is_rejected_before_anything_is_written(out: Path, aske
         ("/not/there/{a}/{a}.pb", "placeholder {a} stands there twice"),
         ([Generated("uniform", 5), Generated("uniform", 5)], "are both named 'uniform-5-1'"),
         (3, "clusters: int is not"),
+        ({"generate": "nope"}, 'clusters: generate: kind: "nope" is not one of'),
+        (Generated("uniform", 0), "clusters: generate: nodes: 0 is not from 1 to 1000000"),
+        (Source(Generated("uniform", seed=-1), "a"), "clusters: generate: seed: -1 is not"),
+        ({"path": "a.pb", "now": 1_780_315_200_000}, "now: 1780315200000 is not from 0 to .* Unix seconds"),
+        (Source("a.pb", "a", now=9_223_372_036_854_776), "now: 9223372036854776 is not from 0 to"),
+        ({"path": "a.pb", "now": datetime(2026, 1, 1)}, "now: 2026-01-01 00:00:00 is not a time with a time zone"),
     ],
 )
 def test_wrong_clusters_are_rejected_before_anything_is_written(out: Path, clusters: object, message: str) -> None:
     with pytest.raises(SweepError, match=message):
         sweep(clusters, {"today": {}}, out)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("now", [-1, 1_780_315_200_000, 9_223_372_036_854_776, datetime(2026, 1, 1), "1780315200000"])
+def test_a_wrong_time_of_the_sweep_is_rejected_before_anything_is_written(out: Path, now: object) -> None:
+    with pytest.raises(SweepError, match="^now: "):
+        sweep(Generated("uniform", 5), {"today": {}}, out, now=now)
+    assert not out.exists()
+
+
+def test_what_depends_on_the_cluster_is_not_rejected(tmp_path: Path, out: Path) -> None:
+    # No other cluster has these names; each is checked again when this one is asked.
+    path = dump(tmp_path / "a.pb")
+    with ebb.Cluster.load(path) as cluster:
+        name = cluster.nodes.to_pydict()["node"][0]
+    patch = {"objects": [{"kind": "Node", "metadata": {"name": name}, "$patch": "delete"}]}
+    result = sweep(path, {"one": {"options": {"candidates": [name]}}, "two": {"what_if": patch}}, out)
+    assert (result.answered, result.errors) == (2, 0)
+
+
+def test_prices_may_be_the_builtin_catalogue(tmp_path: Path, out: Path) -> None:
+    row = sweep(dump(tmp_path / "a.pb"), {"q": {"options": {"prices": "builtin"}}}, out).table().to_pylist()[0]
+    assert (row["error"], row["currency"], row["options"]) == (None, "USD", '{"prices": "builtin"}')
+
+
+def test_a_name_that_is_not_utf_8_is_a_name_with_escapes(tmp_path: Path, out: Path) -> None:
+    data = dump(tmp_path / "a.pb").read_bytes()
+    folder = os.fsencode(tmp_path / "dumps")
+    os.mkdir(folder)
+    with open(folder + b"/b\xff.pb", "wb") as file:
+        file.write(data)
+    with open(folder + b"/c\xff.pb", "wb") as file:
+        file.write(b"no dump")
+    rows = {row["cluster"]: row for row in sweep(str(tmp_path / "dumps" / "*.pb"), {"q": {}}, out).table().to_pylist()}
+    assert set(rows) == {"b\\udcff", "c\\udcff"}
+    assert rows["b\\udcff"]["error"] is None
+    assert rows["c\\udcff"]["error_kind"] == "InputError"
+
+
+def test_a_fifo_that_a_glob_matches_is_a_row_with_the_error(tmp_path: Path, out: Path) -> None:
+    dump(tmp_path / "a.pb")
+    os.mkfifo(tmp_path / "b.pb")  # It has no writer, so whoever opens it waits.
+    rows = sweep(str(tmp_path / "*.pb"), {"today": {}}, out).table().to_pylist()
+    errors = {row["cluster"]: row["error"] for row in rows}
+    assert errors["a"] is None and errors["b"].endswith("b.pb: is not a regular file")
 
 
 def test_secrets_of_a_url_are_in_no_row(out: Path) -> None:
