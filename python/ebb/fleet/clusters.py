@@ -190,7 +190,7 @@ def _from_pattern(pattern: str, labels: Mapping[str, str], name: str | None, now
         time = values.get("time")
         yield Source(
             path,
-            values.pop("cluster", None) or readable(_SUFFIX.sub("", path[path.find(fixed) + len(fixed) :].lstrip("/"))),
+            values.pop("cluster", "") or readable(_SUFFIX.sub("", path[path.find(fixed) + len(fixed) :].lstrip("/"))),
             {**labels, **values},
             now if time is None else unix_seconds(time, f"clusters: {readable(path)}: time"),
             matched=not is_url(path),

@@ -23,6 +23,7 @@ _KEYS = {
     "workers",
     "retries",
     "memory-max",
+    "answer-seconds-max",
     "ray",
 }
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -71,6 +72,8 @@ def _arguments(given: Any, folder: str) -> dict[str, Any]:
         arguments["out"] = _path_below(str(given["out"]), folder)
     if given.get("memory-max") is not None:
         arguments["memory_max"] = bytes_of(given["memory-max"], "memory-max")
+    if given.get("answer-seconds-max") is not None:
+        arguments["answer_seconds_max"] = given["answer-seconds-max"]
     if "ray" in arguments:
         if not isinstance(arguments["ray"], Mapping):
             raise SweepError(f"ray: {arguments['ray']!r} is not a mapping")

@@ -24,7 +24,6 @@ _TASKS_PER_CORE = 4
 # With fewer tasks an autoscaler would see no need for more machines.
 _TASKS_MIN = 64
 _CORES_LOOK_SECONDS = 10.0
-_KEYS = {"address", "memory", "object_store_memory"}
 
 
 class RayWorkers:
@@ -41,9 +40,6 @@ class RayWorkers:
         settings: `address` of a running cluster ("auto": of this machine's); without one, $RAY_ADDRESS or a cluster for this
         process alone, which gets object_store_memory bytes for its object store.
         """
-        unknown = set(settings) - _KEYS
-        if unknown:
-            raise SweepError(f"ray: unknown field {min(unknown)!r}; known: {', '.join(sorted(_KEYS))}")
         self._own = not ray.is_initialized()
         if self._own:
             _connect(count, settings)
