@@ -177,6 +177,29 @@ def test_of_a_dump_that_changed_only_the_newest_row_is_current(tmp_path: Path, o
     assert read(out).num_rows == 1
 
 
+def test_the_manual_has_the_columns_and_their_types() -> None:
+    import pyarrow as pa
+
+    from ebb.fleet import rows
+
+    kinds = {
+        "text": pa.types.is_string,
+        "integer": pa.types.is_int64,
+        "real": pa.types.is_float64,
+        "bool": pa.types.is_boolean,
+        "time": lambda each: each == pa.timestamp("ms", "UTC"),
+        "map of text": lambda each: each == pa.map_(pa.string(), pa.string()),
+        "map of integer": lambda each: each == pa.map_(pa.string(), pa.int64()),
+        "list of text": lambda each: each == pa.list_(pa.string()),
+        "list of struct": lambda each: pa.types.is_list(each) and pa.types.is_struct(each.value_type),
+    }
+    manual = (Path(__file__).parents[2] / "docs" / "tables.md").read_text().partition("\n## sweep\n")[2]
+    described = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", manual.partition("\n## ")[0], re.MULTILINE)
+    assert [name for name, _ in described] == rows.schema().names
+    for name, kind in described:
+        assert kinds[kind](rows.schema().field(name).type), name
+
+
 def test_the_query_of_the_manual_counts_a_changed_dump_once(tmp_path: Path, out: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     manual = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text()

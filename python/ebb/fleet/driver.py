@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -242,10 +244,15 @@ def _workers(
     signals: Interrupts,
 ) -> Workers:
     if where == "ray":
-        try:
-            from .on_ray import RayWorkers
-        except ModuleNotFoundError as error:
-            raise SweepError(f'where: "ray" needs the package ray: pip install ray ({error})') from error
+        if importlib.util.find_spec("ray") is None:
+            raise SweepError('where: "ray" needs the package ray: pip install ray')
+        loaded = sys.modules.get("ray")
+        if loaded is None or not loaded.is_initialized():
+            from .ray_process import RayProcess
+
+            return RayProcess(count, asked, expected, memory_max, ray)
+        from .on_ray import RayWorkers  # Of the connection that the caller made.
+
         on_ray = RayWorkers(count, asked, expected, memory_max, ray)
         signals.install()  # Over those of Ray.
         return on_ray

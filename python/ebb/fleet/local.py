@@ -115,19 +115,7 @@ class _Worker:
         self.work: deque[Work] = deque()
         self.ready = False
         self.begun_at = 0.0  # When it began its first work.
-        ours, theirs = socket.socketpair()
-        # The worker finds modules where this process does.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-        command = [sys.executable, "-m", "ebb.fleet.worker", str(theirs.fileno())]
-        with theirs:
-            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # The worker inherits it.
-            try:
-                self._process = subprocess.Popen(
-                    command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment
-                )
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        self.connection = Connection(ours.detach())
+        self._process, self.connection = start_process("ebb.fleet.worker")
         self._send(setup)
 
     def give(self, work: Work) -> None:
@@ -151,6 +139,21 @@ class _Worker:
             self.connection.send(message)
         except (BrokenPipeError, ConnectionError):
             pass  # The worker is gone; wait() receives that.
+
+
+def start_process(module: str) -> tuple[subprocess.Popen[bytes], Connection]:
+    """`python -m MODULE FD`, with our end of the socket FD.  Signals that end the sweep are blocked in the process."""
+    ours, theirs = socket.socketpair()
+    # The process finds modules where this one does.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    command = [sys.executable, "-m", module, str(theirs.fileno())]
+    with theirs:
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    return process, Connection(ours.detach())
 
 
 def _how(code: int) -> str:
