@@ -351,6 +351,9 @@ class _Run:
                     self._write_if_due()
                     self.progress.show(self.counts, self._team.cores)
                     self._signals.check()
+            except SweepError:
+                self._signals.check()  # A signal to all processes may have been the cause.
+                raise
             finally:
                 self._write()  # Also when the sweep is interrupted.
                 self.progress.show(self.counts, self._team.cores, end=True)

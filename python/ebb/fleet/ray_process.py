@@ -7,6 +7,7 @@ that has the rows is another one.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from threading import Thread
 from typing import Any
 
 from .errors import SweepError
+from .interrupts import SIGNALS
 from .local import start_process
 from .questions import Question
 from .workers import Outcome, Work
@@ -90,7 +92,11 @@ def main(descriptor: int) -> None:
         try:
             from .on_ray import RayWorkers
 
+            # Blocked signals would be blocked in all processes of Ray that start here, which handle SIGTERM.
+            _ignore_signals()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
             team = RayWorkers(*connection.recv())
+            _ignore_signals()  # Ray sets handlers of its own.
             connection.send((team.cores, team.most, []))
             _serve(connection, team)
         except SweepError as error:
@@ -100,6 +106,11 @@ def main(descriptor: int) -> None:
         finally:
             if team is not None:
                 team.close()
+
+
+def _ignore_signals() -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _serve(connection: Connection, team: Any) -> None:
