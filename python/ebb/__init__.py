@@ -19,7 +19,7 @@ from ebb._cluster import Cluster, Deleted, Kind, generate
 from ebb._errors import ClosedError, Error, IncompleteError, InputError, LimitError, NotFoundError, OptionError
 from ebb._options import Duration, Options, OptionValue, Text, Time, check_options, option_names
 from ebb._table import Table
-from ebb.fleet import sweep
+from ebb.fleet import SweepError, sweep
 
 
 class VersionInfo(NamedTuple):
@@ -33,7 +33,7 @@ version_info = VersionInfo(__version__, _native.COMMIT)
 # In tracebacks and pickles the classes have the name that users import.
 for _each in (Answer, Blockers, Cluster, Comparison, Deleted, Explanation, Frontier, Plan, Table):
     _each.__module__ = "ebb"
-for _error in (Error, ClosedError, IncompleteError, InputError, LimitError, NotFoundError, OptionError):
+for _error in (Error, ClosedError, IncompleteError, InputError, LimitError, NotFoundError, OptionError, SweepError):
     _error.__module__ = "ebb"
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "OptionValue",
     "Options",
     "Plan",
+    "SweepError",
     "Table",
     "Text",
     "Time",

@@ -23,6 +23,7 @@ class Answer:
     """
 
     _kind = ""
+    _fields: dict[str, type] = {}  # What a document of this kind has.
 
     def __init__(self, json: bytes) -> None:
         self._json = json
@@ -39,13 +40,16 @@ class Answer:
         kind = answer._document.get("kind")
         if cls._kind and kind != cls._kind:
             raise InputError(f"kind: {kind!r} is not {cls._kind}", field="kind")
+        for field, type_of in cls._fields.items():
+            if not isinstance(answer._document.get(field), type_of):
+                raise InputError(f"{field}: missing, or not as in a {cls._kind or cls.__name__}", field=field)
         return answer
 
     @cached_property
     def _document(self) -> dict[str, Any]:
         try:
             document = loads(self._json)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"is not JSON: {error}") from None
         if not isinstance(document, dict):
             raise InputError("is not a JSON object")
@@ -83,6 +87,7 @@ class Plan(Answer):
     """Which nodes go, and where their pods land.  In a notebook it is a table with bars."""
 
     _kind = "Plan"
+    _fields = {"summary": dict, "remove": list}
 
     @property
     def nodes(self) -> list[str]:
@@ -158,6 +163,7 @@ class Blockers(Answer):
     """What keeps nodes, ranked by how many more go without it (docs/blockers.schema.json)."""
 
     _kind = "Blockers"
+    _fields = {"blockers": list}
 
     @cached_property
     def blockers(self) -> Table:
@@ -168,6 +174,7 @@ class Frontier(Answer):
     """The best plan for each number of evicted pods (docs/frontier.schema.json)."""
 
     _kind = "Frontier"
+    _fields = {"points": list}
 
     @cached_property
     def points(self) -> Table:
@@ -178,6 +185,7 @@ class Comparison(Answer):
     """How two plans differ (docs/comparison.schema.json)."""
 
     _kind = "PlanComparison"
+    _fields = {"removedBeforeAlone": list, "removedAfterAlone": list}
 
     @property
     def no_more(self) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from json import loads
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
@@ -22,7 +23,9 @@ Kind: TypeAlias = Literal[
     "uniform", "mixed", "company", "topology", "repelling", "diverse", "terms", "excluding", "budgets", "claims"
 ]
 AnyOptions: TypeAlias = Union[Options, Mapping[str, OptionValue]]
-Dump: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Mapping[str, Any]]
+Dump: TypeAlias = Union[
+    str, "os.PathLike[str]", bytes, bytearray, memoryview, Mapping[str, Any], Sequence[Mapping[str, Any]]
+]
 
 _UINT64 = 2**64
 
@@ -32,8 +35,8 @@ class Deleted(NamedTuple):
 
     kind: str
     name: str
-    namespace: str = ""
-    uid: str = ""
+    namespace: str | None = ""  # None is as "": the object has no namespace.
+    uid: str | None = ""
 
 
 class Cluster:
@@ -65,7 +68,8 @@ class Cluster:
         objects_max: int = 5_000_000,
         dump_bytes_max: int = 4 << 30,
     ) -> Cluster:
-        """Reads a dump: the path of a file, its bytes, or a parsed list of objects.
+        """Reads a dump: the path of a file, its bytes, or what a parser made of
+        them: a mapping (`kind: List`), or a list of objects.
 
         JSON, YAML, .gz or ebb's own .pb, as for `ebb plan`.  `options` and `now` are the defaults of
         all questions.
@@ -96,7 +100,7 @@ class Cluster:
         batch: list[bytes | tuple[str, str, str, str]] = []
         for change in changes:
             if isinstance(change, Deleted):
-                batch.append((change.kind, change.namespace, change.name, change.uid))
+                batch.append(_deletion_of(change))
             elif isinstance(change, bytes):
                 batch.append(change)
             elif isinstance(change, Mapping):
@@ -220,7 +224,10 @@ class Cluster:
         return snapshot
 
     def close(self) -> None:
-        """Frees the memory, after the calls that run.  Later calls raise ClosedError."""
+        """Frees the memory.  Later calls raise ClosedError.
+
+        It waits for the calls that run, also for a search of another thread.
+        """
         with self._lock:
             open_ones = [*([self._native] if self._native else []), *self._others.values()]
             self._native = None
@@ -287,23 +294,41 @@ class Cluster:
 
 def generate(kind: Kind, nodes: int = 1000, seed: int = 1, *, options: AnyOptions | None = None) -> Cluster:
     """A made-up cluster, the same that `ebb gen KIND --nodes N --seed S` makes (docs/gen.md)."""
+    check_generated(kind, nodes, seed)
+    return Cluster.load(_native.generate(kind, nodes, seed), options=options)
+
+
+def check_generated(kind: object, nodes: object, seed: object) -> None:
+    """Raises OptionError for what generate() does not make."""
     if not isinstance(kind, str):
         raise OptionError(f"kind: {kind!r} is not a text", field="kind")
     if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= 1_000_000:
         raise OptionError(f"nodes: {nodes!r} is not from 1 to 1000000", field="nodes")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _UINT64:
         raise OptionError(f"seed: {seed!r} is not from 0 to 2**64 - 1", field="seed")
+    _check_kind(kind)
+
+
+@cache
+def _check_kind(kind: str) -> None:
     try:
-        snapshot = _native.generate(kind, nodes, seed)
+        _native.generate(kind, 1, 1)
     except InputError as error:
         raise OptionError(error.message, field=error.field) from None
-    return Cluster.load(snapshot, options=options)
 
 
 def _limit(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < _UINT64:
         raise OptionError(f"{name}: {value!r} is not from 1 to 2**64 - 1", field=name)
     return value
+
+
+def _deletion_of(change: Deleted) -> tuple[str, str, str, str]:
+    names = (change.kind, change.namespace or "", change.name, change.uid or "")
+    for field, value in zip(("kind", "namespace", "name", "uid"), names):
+        if not isinstance(value, str):
+            raise InputError(f"changes: Deleted: {field}: {value!r} is not a text", field=field)
+    return names
 
 
 def _json_of(value: Mapping[str, Any]) -> bytes:
@@ -319,10 +344,12 @@ def _bytes_of(source: object) -> tuple[bytes | bytearray | memoryview, str | Non
         return source, None
     if isinstance(source, Mapping):
         return _json_of(source), None
+    if isinstance(source, (list, tuple)):
+        return _json_of({"kind": "List", "apiVersion": "v1", "items": list(source)}), None
     if isinstance(source, (str, os.PathLike)):
         with open(source, "rb") as file:
             return file.read(), os.fspath(source)
-    raise InputError(f"source: {type(source).__name__} is not a path, bytes or a mapping")
+    raise InputError(f"source: {type(source).__name__} is not a path, bytes, a mapping or a list of objects")
 
 
 def _changes_of(changes: object) -> tuple[str, str]:

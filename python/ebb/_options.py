@@ -194,6 +194,11 @@ def text_of(name: str, value: object) -> tuple[str, str]:
         raise InputError(f"is not UTF-8: {error}", file=str(path)) from None
 
 
+def _prices_of(name: str, value: object) -> tuple[str, str]:
+    """As text_of; "builtin" is the catalogue, as on the command line."""
+    return ("base: builtin\n", "builtin") if value == "builtin" else text_of(name, value)
+
+
 # --- The table ---------------------------------------------------------------------------------------
 
 
@@ -231,7 +236,7 @@ _INPUT = {
     "stable_verify_every": _Of(_count32, ("stable", "verify_every"), "stable"),
     "nodes": _Of(_names, ()),
     "node_groups": _Of(text_of, ()),
-    "prices": _Of(text_of, ()),
+    "prices": _Of(_prices_of, ()),
 }
 _KINDS: dict[str, Callable[[str, object], Any]] = {
     "switch": _switch,

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ._errors import Error
+from .fleet.interrupts import interrupts
 
 if TYPE_CHECKING:
     from .fleet import Result
@@ -21,7 +27,9 @@ Exit codes:
    0  done
    1  bad input, output that cannot be written, or with --strict an answer that is an error
    2  wrong usage
- 130  interrupted; the rows until then are written
+ 129  as 130, by SIGHUP
+ 130  interrupted (Ctrl-C); the rows until then are written
+ 143  as 130, by SIGTERM
 """
 
 
@@ -51,25 +59,30 @@ def main(argv: Sequence[str]) -> int:
         arguments = parser.parse_args(argv)
     except SystemExit as exit_of_argparse:
         return int(exit_of_argparse.code or 0)
-    try:
-        return _sweep(arguments)
-    except ModuleNotFoundError as error:
-        print(f'ebb: ebb sweep needs the package {error.name}: pip install "ebb[sweep]"', file=sys.stderr)
-    except _sweep_error() as error:
-        print(f"ebb: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print(
-            "ebb: interrupted; the rows until now are written, and the same sweep answers what is missing",
-            file=sys.stderr,
-        )
-        return 130
+    with interrupts(last=True) as signals:
+        try:
+            return _sweep(arguments)
+        except ModuleNotFoundError as error:
+            package = {"yaml": "pyyaml"}.get(error.name or "", error.name)
+            _say(
+                f"ebb sweep needs the package {package}: pip install fsspec pyarrow pyyaml (the extra [sweep] of ebb's wheel)"
+            )
+        except Error as error:
+            _say(str(error))
+        except (KeyboardInterrupt, SystemExit):
+            if signals.received is None:
+                raise
+            _say(
+                f"interrupted ({signals.received.name}); the rows until now are written, {signals.rows:,} of this sweep,"
+                " and the same sweep answers what is missing"
+            )
+            return 128 + signals.received
     return 1
 
 
-def _sweep_error() -> type[Exception]:
-    from .fleet import SweepError
-
-    return SweepError
+def _say(message: str) -> None:
+    with suppress(OSError):  # The terminal may be gone.
+        print(f"ebb: {message}", file=sys.stderr, flush=True)
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
@@ -80,28 +93,30 @@ def _sweep(arguments: argparse.Namespace) -> int:
     for key in ("out", "where", "workers"):
         if getattr(arguments, key) is not None:
             given[key] = getattr(arguments, key)
+    if not given.get("out"):
+        raise fleet.SweepError(
+            "--out: is empty"
+            if arguments.out == ""
+            else f"{arguments.file}: out: missing; give the folder of the data set there or as --out"
+        )
     if arguments.dry_run:
-        return _dry_run(given)
-    if "out" not in given:
-        raise fleet.SweepError(f"{arguments.file}: out: missing; give the folder of the data set there or as --out")
+        from .fleet.driver import count
+
+        clusters, questions = count(**given, add_version=arguments.add_version)
+        print(f"{clusters:,} clusters x {questions:,} questions = {clusters * questions:,} answers", flush=True)
+        return 0
     result = fleet.sweep(**given, add_version=arguments.add_version, progress=not arguments.quiet)
-    _print_summary(result)
+    try:
+        _print_summary(result)
+        sys.stdout.flush()
+    except BrokenPipeError:  # Nobody reads the summary; the rows are written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1 if arguments.strict and result.errors else 0
-
-
-def _dry_run(given: dict[str, Any]) -> int:
-    from .fleet.clusters import sources
-    from .fleet.questions import questions
-
-    asked = questions(given["questions"], given.get("options"), given["folder"])
-    count = sum(1 for _ in sources(given["clusters"]))
-    print(f"{count:,} clusters x {len(asked):,} questions = {count * len(asked):,} answers")
-    return 0
 
 
 def _print_summary(result: Result) -> None:
     """A line for each question: of how many clusters, how many errors, and how many nodes go."""
-    table = result.table(columns=["question", "options", "error", "nodes", "removed"])
+    table = result.table(columns=["cluster", "question", "options", "error_kind", "error", "nodes", "removed"])
     by_question = table.group_by(["question", "options"], use_threads=False).aggregate(
         [([], "count_all"), ("error", "count"), ("nodes", "sum"), ("removed", "sum")]
     )
@@ -117,6 +132,10 @@ def _print_summary(result: Result) -> None:
             cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths))
         ]
         print("  ".join(cells).rstrip())
+    errors = table.filter(table["error"].is_valid()).select(["error_kind", "cluster", "error"]).to_pylist()
+    for kind, count in Counter(each["error_kind"] for each in errors).most_common():
+        first = next(each for each in errors if each["error_kind"] == kind)
+        print(f"{count:,} {kind}, such as of {first['cluster']}: {first['error'].partition(chr(10))[0]}")
     print(
         f"{result.answered:,} answers in {result.seconds:.1f} s, {result.had_row:,} had a row, {result.errors:,} errors:"
         f" {result.out}, ebb_version={result.version}"

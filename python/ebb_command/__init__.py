@@ -8,6 +8,7 @@ longer than the program takes to start.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 _PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "ebb", "bin", "ebb")
@@ -69,6 +70,7 @@ def _plan_table(arguments: list[str]) -> int:
     else:
         with pyarrow.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that ends early ends this process, as it ends the program.
     sys.stdout.buffer.write(sink.getvalue())
     sys.stdout.buffer.flush()
     return made.returncode

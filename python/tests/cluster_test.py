@@ -353,6 +353,30 @@ def test_an_answer_is_a_value(company):
             ebb.Plan.from_json(wrong)
 
 
+@pytest.mark.parametrize("kind", [ebb.Plan, ebb.Blockers, ebb.Frontier, ebb.Comparison])
+def test_a_document_that_lacks_its_parts_is_an_error_when_it_is_read(kind):
+    with pytest.raises(ebb.InputError, match="missing"):
+        kind.from_json(as_json({"kind": kind._kind}))
+
+
+def test_none_is_no_namespace_of_a_deletion(small):
+    small.apply([ebb.Deleted("Node", "b", None, None)])
+    assert small.nodes.to_pydict()["node"] == ["a"]
+    with pytest.raises(ebb.InputError, match="Deleted: name: 3 is not a text"):
+        small.apply([ebb.Deleted("Node", 3)])
+
+
+def test_a_list_of_objects_is_a_dump():
+    whole = ebb.Cluster.load(small_dump(), **SMALL).plan()
+    assert ebb.Cluster.load(small_dump()["items"], **SMALL).plan() == whole
+
+
+def test_prices_may_be_the_builtin_catalogue(company):
+    by_name, by_text = company.plan(prices="builtin").summary, company.plan(prices="base: builtin\n").summary
+    assert by_name["currency"] == by_text["currency"]
+    assert by_name["savedPerHour"] == by_text["savedPerHour"]
+
+
 def test_a_search_finds_at_least_the_plan_and_is_repeatable(large):
     first = large.plan(optimize=True, iterations=20)
     assert first == large.plan(optimize=True, iterations=20)

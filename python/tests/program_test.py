@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -58,3 +59,14 @@ def test_the_program_alone_names_the_package(company_file):
     made = subprocess.run([PROGRAM, "plan", company_file, "-o", "parquet"], capture_output=True, text=True)
     assert made.returncode != 0
     assert "wheel" in made.stderr
+
+
+def test_a_reader_that_ends_early_gets_no_traceback(company_file):
+    pytest.importorskip("pyarrow")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody_reads:
+        command = [COMMAND, "plan", str(company_file), *AT, "-o", "arrow"]
+        made = subprocess.run(command, stdout=nobody_reads, stderr=subprocess.PIPE, check=False)
+    assert made.returncode == -signal.SIGPIPE
+    assert b"Traceback" not in made.stderr

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +67,66 @@ def test_a_dry_run_counts_and_writes_nothing(spec: Path, capsys: pytest.CaptureF
     assert not (spec.parent / "results").exists()
 
 
+def test_a_dry_run_refuses_what_the_sweep_refuses(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused() -> str:
+        messages = []
+        for more in ([], ["--dry-run"]):
+            assert main([str(spec), "--quiet", *more]) == 1
+            messages.append(capsys.readouterr().err)
+        assert messages[0] == messages[1]
+        return messages[0]
+
+    spec.write_text(SPEC.replace("{cluster}", "a").replace("- {generate", "- {path: dumps/a.pb}\n- {generate"))
+    assert "are both named 'a'" in refused()
+    spec.write_text(SPEC.replace("out: results", ""))
+    assert "out: missing" in refused()
+    spec.write_text(SPEC.replace("0.9", "9"))
+    assert "is not from 0 to 1" in refused()
+    spec.write_text(SPEC)
+    assert main([str(spec), "--quiet", "--out="]) == 1
+    assert capsys.readouterr().err == "ebb: --out: is empty\n"
+    results = spec.parent / "results"
+    results.mkdir()
+    (results / "thesis.txt").touch()
+    assert "has 'thesis.txt' and no _sweep.json" in refused()
+    (results / "thesis.txt").unlink()
+    assert main([str(spec), "--quiet"]) == 0
+    next(results.glob("ebb_version=*")).rename(results / "ebb_version=0.0.9")
+    assert "has rows of ebb 0.0.9" in refused()
+    assert main([str(spec), "--quiet", "--dry-run", "--add-version"]) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_a_sweep_with_its_rows_written(tmp_path: Path, number: signal.Signals) -> None:
+    # The worker opens a FIFO, which has no writer, after it has answered the others: so the sweep does not end by itself.
+    os.mkfifo(tmp_path / "never.pb")
+    spec = tmp_path / "sweep.yaml"
+    clusters = "[{generate: uniform, nodes: 5, seeds: 1-40}, never.pb]"
+    spec.write_text(f"clusters: {clusters}\nquestions: {{today: {{}}}}\nworkers: 1\nout: results\n")
+    command = [sys.executable, "-c", "import sys; from ebb.sweep_command import main; sys.exit(main(sys.argv[1:]))"]
+    process = subprocess.Popen([*command, str(spec)], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    with open(tmp_path / "never.pb", "wb"):  # The worker has opened it.
+        for _ in range(3):
+            os.killpg(process.pid, number)
+        printed = process.communicate()[1]
+    assert process.returncode == 128 + number, printed
+    said = re.search(rf"ebb: interrupted \({number.name}\); the rows until now are written, (\d+) of this", printed)
+    assert said is not None and "Traceback" not in printed, printed
+    assert read(tmp_path / "results").num_rows == int(said[1])
+
+
+def test_a_summary_that_nobody_reads_is_no_error(spec: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-c", "import sys; from ebb.sweep_command import main; sys.exit(main(sys.argv[1:]))"]
+    with os.fdopen(writing, "wb") as nobody_reads:
+        ended = subprocess.run(
+            [*command, str(spec), "--quiet"], stdout=nobody_reads, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert read(spec.parent / "results").num_rows == 12
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -76,6 +140,10 @@ def test_a_dry_run_counts_and_writes_nothing(spec: Path, capsys: pytest.CaptureF
         (("{options:", "{optoins:"), "unknown field 'optoins'"),
         (("prices.yaml", "nowhere.yaml"), "prices: .*nowhere.yaml"),
         (("today:", "today: ["), "sweep.yaml: while parsing"),
+        (("workers: 1", "workers: 1\nquestions: {other: {}}"), "sweep.yaml: line 14: questions stands there twice"),
+        (("today:", "today:\n  today: {ask: frontier}"), "today stands there twice"),
+        (("now: 2026-03-01T00:00:00Z", "now: 2026-03-01T00:00:00"), "now: .* is not a time with a time zone"),
+        (("out: results", "out: ''"), "out: is empty"),
     ],
 )
 def test_a_wrong_file_is_an_error_that_names_the_place(
@@ -91,7 +159,9 @@ def test_a_wrong_file_is_an_error_that_names_the_place(
 def test_errors_of_clusters_end_with_an_error_only_if_strict(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (spec.parent / "dumps" / "broken.pb").write_bytes(b"not a dump")
     assert main([str(spec), "--quiet"]) == 0
-    assert "4 errors" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "4 errors" in printed
+    assert re.search(r"^4 InputError, such as of broken: \S", printed, re.MULTILINE), printed
     (spec.parent / "dumps" / "other.pb").write_bytes(b"nor this")
     assert main([str(spec), "--quiet", "--strict"]) == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 ray = pytest.importorskip("ray")
 
-from ebb.fleet import Generated, SweepError
+from ebb.fleet import Generated, SweepError, read
 from sweep_support import DeadlyDump, comparable, dump, has_open, keys, sweep
 
 pytestmark = pytest.mark.ray
@@ -162,3 +163,79 @@ def test_two_nodes_answer_at_the_same_time(tmp_path: Path) -> None:
         assert ended.stdout.split() == ["2", "0"], ended.stderr
         # Each node has one core, and both dumps were read at once.
         assert len(held.raylets) == 2
+
+
+def test_an_address_where_nothing_answers_is_an_error_at_once(tmp_path: Path) -> None:
+    # In a process of its own: this one may be connected.
+    address = f"127.0.0.1:{_free_port()}"
+    command = [sys.executable, "-c", _ON_TWO_NODES, str(tmp_path / "out"), address, str(tmp_path / "a.pb")]
+    ended = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert f"SweepError: ray: {address}: nothing answers there" in ended.stderr
+
+
+_WITH_PROGRESS = """
+import sys
+from ebb.fleet import progress
+from ebb.sweep_command import main
+progress._LINES_SECONDS = 0.0
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _until(process: subprocess.Popen[str], said: str) -> str:
+    """Reads stderr until it has this text."""
+    assert process.stderr is not None
+    printed = ""
+    while said not in printed:
+        text = process.stderr.readline()
+        assert text, printed
+        printed += text
+    return printed
+
+
+def test_rows_are_written_when_the_head_is_gone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "never.pb")  # It has no writer, so the sweep does not end by itself.
+    address = f"127.0.0.1:{_free_port()}"
+    spec = tmp_path / "sweep.yaml"
+    clusters = "[{generate: uniform, nodes: 5, seeds: 1-40}, never.pb]"
+    spec.write_text(
+        f"clusters: {clusters}\nquestions: {{today: {{}}}}\nwhere: ray\nray: {{address: '{address}'}}\nout: results\n"
+    )
+    head = _RayNode(
+        "--head", f"--port={address.rpartition(':')[2]}", "--node-ip-address=127.0.0.1", "--include-dashboard=false"
+    )
+    with head:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WITH_PROGRESS, str(spec)],
+            env=_ENVIRONMENT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        printed = _until(process, "40 of 41 answers")
+    printed += process.communicate()[1]
+    assert process.returncode == 1
+    # Ray ends the process that is connected, or that process sees first that the head is gone.
+    assert "ebb: ray: the connection to the cluster was lost" in printed or "does not answer" in printed
+    assert read(tmp_path / "results").num_rows == 40
+
+
+def test_a_signal_to_the_group_writes_the_rows_of_a_sweep_on_ray(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "never.pb")  # It has no writer, so the sweep does not end by itself.
+    spec = tmp_path / "sweep.yaml"
+    clusters = "[{generate: uniform, nodes: 5, seeds: 1-40}, never.pb]"
+    ray_settings = f"workers: 1\nwhere: ray\nray: {{object-store-memory: {OBJECT_STORE_BYTES}}}"
+    spec.write_text(f"clusters: {clusters}\nquestions: {{today: {{}}}}\n{ray_settings}\nout: results\n")
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WITH_PROGRESS, str(spec)],
+        env={name: value for name, value in _ENVIRONMENT.items() if name != "RAY_ADDRESS"},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    printed = _until(process, "40 of 41 answers")
+    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)
+    printed += process.communicate()[1]
+    assert process.returncode == 130, printed
+    assert "ebb: interrupted (SIGINT); the rows until now are written, 40 of this sweep" in printed
+    assert read(tmp_path / "results").num_rows == 40

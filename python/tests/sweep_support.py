@@ -31,7 +31,7 @@ def keys(table: Any) -> list[tuple[str, str, str]]:
 
 def comparable(table: Any) -> list[dict[str, Any]]:
     """The rows without what differs from run to run."""
-    rows = table.drop_columns(["load_seconds", "answer_seconds", "worker"]).to_pylist()
+    rows = table.drop_columns(["load_seconds", "answer_seconds", "worker", "written"]).to_pylist()
     return sorted(rows, key=lambda row: (row["cluster"], row["question"], row["options"]))
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-
+import os
+import re
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +24,7 @@ import ebb.fleet
 from ebb.fleet import Generated, Source, SweepError, plan_changes, read
 from ebb.fleet.clusters import sources, without_secrets
 from ebb.fleet.dataset import DataSet
+from ebb.fleet.interrupts import SIGNALS
 from ebb.fleet.progress import Counts, line
 from ebb.fleet.questions import questions
 from sweep_support import NOW, DeadlyDump, comparable, dump, keys, sweep
@@ -147,7 +151,74 @@ def test_a_second_sweep_answers_only_what_is_missing(tmp_path: Path, out: Path) 
     assert (changed.answered, changed.had_row) == (1, 1)
     moved = sweep(pattern, {"today": {}}, out, now="2026-04-01")
     assert (moved.answered, moved.had_row) == (2, 0)
-    assert moved.table().num_rows == 9
+    assert moved.table().num_rows == 2
+    assert read(out).num_rows == 8 and read(out, current=False).num_rows == 9
+
+
+def test_of_a_dump_that_changed_only_the_newest_row_is_current(tmp_path: Path, out: Path) -> None:
+    # The totals of a data set must not count a cluster twice.
+    path = tmp_path / "a.pb"
+    hashes = []
+    for seed in (1, 2, 1):  # The third dump is the first one again.
+        dump(path, seed=seed)
+        result = sweep(path, {"today": {}}, out)
+        assert (result.answered, result.had_row) == (1, 0)
+        (row,) = result.table().to_pylist()
+        assert read(out).to_pylist() == [row]
+        hashes.append(row["input_sha256"])
+    assert hashes[0] == hashes[2] != hashes[1]
+    everything = read(out, current=False).sort_by("written")
+    assert everything["input_sha256"].to_pylist() == hashes
+    assert len(set(everything["written"].to_pylist())) == 3
+    path.unlink()
+    assert sweep(path, {"today": {}}, out).table()["error_kind"].to_pylist() == ["FileNotFoundError"]
+    dump(path, seed=1)
+    assert sweep(path, {"today": {}}, out).table()["error_kind"].to_pylist() == [None]
+    assert read(out).num_rows == 1
+
+
+def test_the_manual_has_the_columns_and_their_types() -> None:
+    import pyarrow as pa
+
+    from ebb.fleet import rows
+
+    kinds = {
+        "text": pa.types.is_string,
+        "integer": pa.types.is_int64,
+        "real": pa.types.is_float64,
+        "bool": pa.types.is_boolean,
+        "time": lambda each: each == pa.timestamp("ms", "UTC"),
+        "map of text": lambda each: each == pa.map_(pa.string(), pa.string()),
+        "map of integer": lambda each: each == pa.map_(pa.string(), pa.int64()),
+        "list of text": lambda each: each == pa.list_(pa.string()),
+        "list of struct": lambda each: pa.types.is_list(each) and pa.types.is_struct(each.value_type),
+    }
+    manual = (Path(__file__).parents[2] / "docs" / "tables.md").read_text().partition("\n## sweep\n")[2]
+    described = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", manual.partition("\n## ")[0], re.MULTILINE)
+    assert [name for name, _ in described] == rows.schema().names
+    for name, kind in described:
+        assert kinds[kind](rows.schema().field(name).type), name
+
+
+def test_the_query_of_the_manual_counts_a_changed_dump_once(tmp_path: Path, out: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    manual = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text()
+    query = re.search(r'duckdb -c "(.*?)"\n', manual, re.DOTALL)
+    assert query is not None
+    path = tmp_path / "a.pb"
+    dump(path, seed=1)
+    sweep(path, {"today": {}}, out)
+    dump(path, seed=2)
+    result = sweep([path, Generated("uniform", 5)], {"today": {}}, out)
+    rows = duckdb.sql(query[1].replace("results/", f"{out}/")).fetchall()
+    assert rows == [(result.version, "today", "{}", 2, 0, sum(result.table()["removed"].to_pylist()))]
+
+
+def test_a_result_has_the_rows_of_its_sweep_and_no_others(tmp_path: Path, out: Path) -> None:
+    sweep([Generated("uniform", 5, 1), Generated("uniform", 5, 2)], {"today": {}, "thresholds": THRESHOLDS}, out)
+    again = sweep(Generated("uniform", 5, 2), {"today": {}}, out)
+    assert (again.answered, again.had_row) == (0, 1)
+    assert keys(again.table()) == [("uniform-5-2", "today", "{}")]
 
 
 def test_the_order_and_the_spelling_of_options_do_not_matter() -> None:
@@ -192,6 +263,54 @@ def test_an_iterator_is_read_lazily_and_an_interrupt_keeps_the_rows_until_then(t
     assert len(set(keys(rest.table()))) == rest.table().num_rows == 400
 
 
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit), (signal.SIGHUP, SystemExit)],
+)
+def test_signals_while_rows_are_written_lose_none(
+    out: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, error: type[BaseException]
+) -> None:
+    write, written = DataSet.write, []
+
+    def interrupted_write(self: DataSet, table: Any) -> None:
+        os.kill(os.getpid(), number)
+        write(self, table)
+        os.kill(os.getpid(), number)
+        written.append(table.num_rows)
+
+    def clusters() -> Iterator[Generated]:
+        yield from (Generated("uniform", 5, seed) for seed in range(400))
+        os.kill(os.getpid(), number)
+        raise AssertionError("a signal acts at once while the caller's iterator is asked")
+
+    monkeypatch.setattr(DataSet, "write", interrupted_write)
+    before = [signal.getsignal(each) for each in SIGNALS]
+    with pytest.raises(error) as raised:
+        sweep(clusters(), {"today": {}}, out)
+    if error is SystemExit:
+        assert raised.value.code == 128 + number  # type: ignore[attr-defined]
+    assert [signal.getsignal(each) for each in SIGNALS] == before
+    assert read(out).num_rows == sum(written) > 0
+
+
+def test_an_own_handler_of_a_signal_acts_and_the_sweep_goes_on(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received = []
+
+    def clusters() -> Iterator[Generated]:
+        for seed in range(40):
+            os.kill(os.getpid(), signal.SIGTERM)
+            yield Generated("uniform", 5, seed)
+
+    before = signal.signal(signal.SIGTERM, lambda number, _: received.append(number))
+    try:
+        assert sweep(clusters(), {"today": {}}, out).answered == 40
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert received == [signal.SIGTERM] * 40
+
+
 # --- Errors -------------------------------------------------------------------------------------
 
 
@@ -230,6 +349,15 @@ def test_a_cluster_that_fails_is_a_row_and_the_others_are_answered(tmp_path: Pat
         ({"q": {"ask": "explain"}}, "question q: ask: 'explain'"),
         ({"q": {"ask": "what_if"}}, "question q: what_if and then"),
         ({"q": {"limit": 3}}, "question q: limit"),
+        ({"q": {"ask": "blockers", "limit": 0}}, "question q: limit: 0 is not from 1 to 100000"),
+        ({"q": {"ask": "blockers", "limit": 100_001}}, "question q: limit: 100001 is not from 1 to 100000"),
+        ({"q": {"options": {"scale-down-utilization-threshold": 3}}}, "threshold: is not from 0 to 1"),
+        ({"q": {"then": {"scale-down-utilization-threshold": 3}}}, "threshold: is not from 0 to 1"),
+        ({"q": {"ask": "frontier", "options": {"budget": 601}}}, "question q: budget: 601 is not from 0 to 600"),
+        ({"q": {"what_if": {"objects": 3}}}, "question q: changes: objects: is not a list"),
+        ({"q": {"what_if": "objects: []\nobjects: []\n"}}, "question q: what_if: line 2: objects stands there twice"),
+        ({"q": {"options": {"min-replica-count": 1, "min_replica_count": 2}}}, "min_replica_count stands there twice"),
+        ({"q": {"what-if": {}, "what_if": {}}}, "what_if stands there twice"),
         ({"q": {"grid": {"optimize": True}}}, "question q: grid: optimize: True is not a list"),
         ({"q": {"options": {"now": 1}}}, "question q: options: now"),
         ({"q": {"options": {"prices": "/not/there"}}}, "question q: options: prices: .*/not/there"),
@@ -257,12 +385,62 @@ def test_a_wrong_question_is_rejected_before_anything_is_written(out: Path, aske
         ("/not/there/{a}/{a}.pb", "placeholder {a} stands there twice"),
         ([Generated("uniform", 5), Generated("uniform", 5)], "are both named 'uniform-5-1'"),
         (3, "clusters: int is not"),
+        ({"generate": "nope"}, 'clusters: generate: kind: "nope" is not one of'),
+        (Generated("uniform", 0), "clusters: generate: nodes: 0 is not from 1 to 1000000"),
+        (Source(Generated("uniform", seed=-1), "a"), "clusters: generate: seed: -1 is not"),
+        ({"path": "a.pb", "now": 1_780_315_200_000}, "now: 1780315200000 is not from 0 to .* Unix seconds"),
+        (Source("a.pb", "a", now=9_223_372_036_854_776), "now: 9223372036854776 is not from 0 to"),
+        ({"path": "a.pb", "now": datetime(2026, 1, 1)}, "now: 2026-01-01 00:00:00 is not a time with a time zone"),
     ],
 )
 def test_wrong_clusters_are_rejected_before_anything_is_written(out: Path, clusters: object, message: str) -> None:
     with pytest.raises(SweepError, match=message):
         sweep(clusters, {"today": {}}, out)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("now", [-1, 1_780_315_200_000, 9_223_372_036_854_776, datetime(2026, 1, 1), "1780315200000"])
+def test_a_wrong_time_of_the_sweep_is_rejected_before_anything_is_written(out: Path, now: object) -> None:
+    with pytest.raises(SweepError, match="^now: "):
+        sweep(Generated("uniform", 5), {"today": {}}, out, now=now)
+    assert not out.exists()
+
+
+def test_what_depends_on_the_cluster_is_not_rejected(tmp_path: Path, out: Path) -> None:
+    # No other cluster has these names; each is checked again when this one is asked.
+    path = dump(tmp_path / "a.pb")
+    with ebb.Cluster.load(path) as cluster:
+        name = cluster.nodes.to_pydict()["node"][0]
+    patch = {"objects": [{"kind": "Node", "metadata": {"name": name}, "$patch": "delete"}]}
+    result = sweep(path, {"one": {"options": {"candidates": [name]}}, "two": {"what_if": patch}}, out)
+    assert (result.answered, result.errors) == (2, 0)
+
+
+def test_prices_may_be_the_builtin_catalogue(tmp_path: Path, out: Path) -> None:
+    row = sweep(dump(tmp_path / "a.pb"), {"q": {"options": {"prices": "builtin"}}}, out).table().to_pylist()[0]
+    assert (row["error"], row["currency"], row["options"]) == (None, "USD", '{"prices": "builtin"}')
+
+
+def test_a_name_that_is_not_utf_8_is_a_name_with_escapes(tmp_path: Path, out: Path) -> None:
+    data = dump(tmp_path / "a.pb").read_bytes()
+    folder = os.fsencode(tmp_path / "dumps")
+    os.mkdir(folder)
+    with open(folder + b"/b\xff.pb", "wb") as file:
+        file.write(data)
+    with open(folder + b"/c\xff.pb", "wb") as file:
+        file.write(b"no dump")
+    rows = {row["cluster"]: row for row in sweep(str(tmp_path / "dumps" / "*.pb"), {"q": {}}, out).table().to_pylist()}
+    assert set(rows) == {"b\\udcff", "c\\udcff"}
+    assert rows["b\\udcff"]["error"] is None
+    assert rows["c\\udcff"]["error_kind"] == "InputError"
+
+
+def test_a_fifo_that_a_glob_matches_is_a_row_with_the_error(tmp_path: Path, out: Path) -> None:
+    dump(tmp_path / "a.pb")
+    os.mkfifo(tmp_path / "b.pb")  # It has no writer, so whoever opens it waits.
+    rows = sweep(str(tmp_path / "*.pb"), {"today": {}}, out).table().to_pylist()
+    errors = {row["cluster"]: row["error"] for row in rows}
+    assert errors["a"] is None and errors["b"].endswith("b.pb: is not a regular file")
 
 
 def test_secrets_of_a_url_are_in_no_row(out: Path) -> None:
@@ -306,6 +484,16 @@ def test_a_worker_out_of_memory_is_a_row_that_names_it(tmp_path: Path, out: Path
     # Memory may suffice another time.
     again = sweep(clusters[1:], {"today": {}}, out)
     assert (again.answered, again.had_row) == (0, 1)
+
+
+def test_a_worker_that_gives_no_answer_is_lost_if_there_is_a_limit(tmp_path: Path, out: Path) -> None:
+    os.mkfifo(tmp_path / "never.pb")  # A worker that opens it waits for a writer.
+    result = sweep(str(tmp_path / "never.pb"), {"today": {}}, out, retries=1, answer_seconds_max=0.05)
+    (row,) = result.table().to_pylist()
+    assert row["error_kind"] == "WorkerLost" and "gave no answer within 0.05 s, 2 times" in row["error"]
+    assert sweep(Generated("uniform", 5), {"today": {}}, out, answer_seconds_max=3600).errors == 0
+    with pytest.raises(SweepError, match="answer_seconds_max: 0 is not"):
+        sweep(Generated("uniform", 5), {"today": {}}, out, answer_seconds_max=0)
 
 
 def test_workers_of_another_version_are_an_error(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,6 +566,36 @@ def test_what_a_crash_left_unfinished_is_no_row(tmp_path: Path, out: Path) -> No
     assert not left.exists()
 
 
+@pytest.mark.parametrize("size", [0, 100])
+def test_a_broken_file_is_named(out: Path, size: int) -> None:
+    sweep(Generated("uniform", 5), {"today": {}}, out)
+    broken = next(out.rglob("rows-*.parquet"))
+    os.truncate(broken, size)
+    for use in (lambda: sweep(Generated("uniform", 5), {"today": {}}, out), lambda: read(out)):
+        with pytest.raises(SweepError, match=f"{broken.name}: .*; delete the file"):
+            use()
+    broken.unlink()
+    assert sweep(Generated("uniform", 5), {"today": {}}, out).answered == 1
+
+
+def test_a_place_without_a_data_set_is_an_error(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "nowhere", "memory://nowhere"):
+        with pytest.raises(ebb.Error, match="is not the data set of a sweep"):
+            read(place)
+
+
+@pytest.mark.parametrize(("place", "message"), [("", "out: is empty"), ("s3a0://x/y", "s3a0")])
+def test_a_place_that_cannot_be_is_an_error(place: str, message: str) -> None:
+    with pytest.raises(SweepError, match=message):
+        ebb.sweep(Generated("uniform", 5), {"today": {}}, out=place, progress=False)
+
+
+def test_a_missing_package_of_a_file_system_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(SweepError, match="s3://bucket/x: Install s3fs"):
+        ebb.sweep(Generated("uniform", 5), {"today": {}}, out="s3://bucket/x", progress=False)
+
+
 def test_two_sweeps_do_not_write_to_one_folder_at_a_time(out: Path) -> None:
     data = DataSet(str(out), "1", False, 0)
     with pytest.raises(SweepError, match="another sweep writes to it"):
@@ -390,6 +608,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").touch()
     with pytest.raises(SweepError, match="has 'thesis.txt' and no _sweep.json"):
         sweep(Generated("uniform", 5), {"today": {}}, tmp_path)
+    assert os.listdir(tmp_path) == ["thesis.txt"]
 
 
 def test_a_data_set_may_be_a_url() -> None:
@@ -450,4 +669,4 @@ except ebb.fleet.SweepError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f'ebb.sweep needs the package {package}: pip install "ebb[sweep]"\n'
+    assert done.stdout.startswith(f"ebb.sweep needs the package {package}: pip install fsspec pyarrow pyyaml ")

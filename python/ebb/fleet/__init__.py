@@ -13,10 +13,12 @@ The modules, in reading order:
   clusters   which clusters: paths, globs, URLs, bytes, generated ones
   questions  what is asked of each
   rows       the columns of the data set, and a row from an answer
+  strict     YAML and mappings in which no key may be there twice
   answer     answers a piece of the grid: what a worker does
-  dataset    the Parquet data set: what it has, and how rows get in
+  dataset    the Parquet data set: what it has, and how rows get in;  read: how they get out
+  interrupts signals that end a sweep
   local      workers as processes of this machine;  worker: the program of such a process
-  on_ray     workers as tasks of a Ray cluster
+  on_ray     workers as tasks of a Ray cluster;  ray_process: the process that is connected to it
   driver     ebb.sweep: cuts the grid into pieces, gives them to workers, writes their rows
   file       a sweep as a YAML file
 """

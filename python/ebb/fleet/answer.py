@@ -8,14 +8,19 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import stat
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import rows
-from .clusters import Generated, Source, is_url
+from .clusters import Generated, Source, is_url, readable
 from .questions import Question
+
+
+class NotAFileError(OSError):
+    """A glob matched a FIFO, a device or a folder."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ def _answer_piece(piece: Piece, asked: Sequence[Question]) -> tuple[list[dict[st
         row = _about(piece, asked[at]) | about
         begin = time.perf_counter()
         try:
-            row |= rows.figures(asked[at], _ask(cluster, asked[at]))
+            row |= rows.figures(asked[at], ask(cluster, asked[at]))
         except Exception as error:
             exhausted |= isinstance(error, (MemoryError, ebb.LimitError))
             row |= {"error_kind": type(error).__name__, "error": _message(error, piece.source)}
@@ -140,7 +145,7 @@ def _answer_piece(piece: Piece, asked: Sequence[Question]) -> tuple[list[dict[st
 
 def _message(error: BaseException, source: Source) -> str:
     message = str(error) or type(error).__name__
-    return message.replace(source.dump, source.place) if isinstance(source.dump, str) else message
+    return readable(message.replace(source.dump, source.place) if isinstance(source.dump, str) else message)
 
 
 def _read(source: Source) -> tuple[Any, str, int]:
@@ -155,11 +160,20 @@ def _read(source: Source) -> tuple[Any, str, int]:
             with fsspec.open(dump, "rb") as file:
                 data = file.read()
         else:
-            with open(dump, "rb") as file:
+            with open(dump, "rb", opener=_open_regular if source.matched else None) as file:
                 data = file.read()
     else:
         data = dump
     return data, hashlib.sha256(data).hexdigest(), len(data)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """An opener that waits for no writer of a FIFO, and refuses what is not a file."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotAFileError(f"{path}: is not a regular file")
+    return descriptor
 
 
 def _load(dump: Any, piece: Piece) -> Any:
@@ -171,8 +185,8 @@ def _load(dump: Any, piece: Piece) -> Any:
     return ebb.Cluster.load(dump, now=piece.now)
 
 
-def _ask(cluster: Any, question: Question) -> Any:
-    """The answer as JSON, in bytes."""
+def ask(cluster: Any, question: Question) -> Any:
+    """The answer of an ebb.Cluster as JSON, in bytes."""
     options = dict(question.options)
     if question.ask == "what_if":
         return cluster.what_if(question.changes, then=question.then, **options).json

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 from .errors import SweepError
 
 _SUFFIX = re.compile(r"(\.(json|yaml|yml|pb))?(\.gz)?$")
+# The last time that a datetime has.
+_TIME_MAX = 253_402_300_799
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -36,19 +38,21 @@ class Source:
 
     dump: a path, an fsspec URL, the bytes of a dump, or Generated.
     now:  the time to plan for, in Unix seconds; None: the time of the data set (dataset.py).
+    matched: a glob matched the path, so that anything but a file is an error.
     """
 
     dump: str | bytes | Generated
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
     now: int | None = None
+    matched: bool = False
 
     @property
     def place(self) -> str:
         """The dump's place for rows and messages, without the secrets that a URL may have."""
         if isinstance(self.dump, Generated):
             return f"ebb gen {self.dump.kind} --nodes {self.dump.nodes} --seed {self.dump.seed}"
-        return without_secrets(self.dump) if isinstance(self.dump, str) else "bytes"
+        return readable(without_secrets(self.dump)) if isinstance(self.dump, str) else "bytes"
 
     @property
     def identity(self) -> bytes:
@@ -59,6 +63,11 @@ class Source:
 def identity_of(name: str, labels: Mapping[str, str]) -> bytes:
     text = "\0".join([name, *(f"{key}\0{labels[key]}" for key in sorted(labels))])
     return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def readable(text: str) -> str:
+    """The text with an escape for each byte of a file's name that is not UTF-8: "\\udcff"."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def is_url(text: str) -> bool:
@@ -82,8 +91,11 @@ def sources(clusters: Any) -> Iterator[Source]:
     if isinstance(clusters, (str, os.PathLike)):
         yield from _from_pattern(os.fspath(clusters), {}, None, None)
     elif isinstance(clusters, Source):
-        yield clusters
+        if isinstance(clusters.dump, Generated):
+            _check_generated(clusters.dump)
+        yield clusters if clusters.now is None else replace(clusters, now=unix_seconds(clusters.now, "clusters: now"))
     elif isinstance(clusters, Generated):
+        _check_generated(clusters)
         yield Source(clusters, str(clusters))
     elif isinstance(clusters, (bytes, bytearray, memoryview)):
         data = bytes(clusters)
@@ -120,7 +132,18 @@ def _from_entry(entry: Mapping[str, Any]) -> Iterator[Source]:
     seeds = _seeds(entry.get("seeds", entry.get("seed", 1)))
     for seed in seeds:
         made = Generated(str(entry["generate"]), _count(entry.get("nodes", 1000), "nodes"), seed)
+        _check_generated(made)
         yield Source(made, str(made) if name is None else f"{name}-{seed}" if len(seeds) > 1 else name, labels, now)
+
+
+def _check_generated(cluster: Generated) -> None:
+    from ebb._cluster import check_generated
+    from ebb._errors import OptionError
+
+    try:
+        check_generated(cluster.kind, cluster.nodes, cluster.seed)
+    except OptionError as error:
+        raise SweepError(f"clusters: generate: {error}") from error
 
 
 def _count(value: Any, key: str) -> int:
@@ -147,7 +170,7 @@ def _from_pattern(pattern: str, labels: Mapping[str, str], name: str | None, now
     starred = _PLACEHOLDER.sub("*", pattern)
     if not keys and not glob.has_magic(_without_scheme(pattern)):
         # May not be there: then its rows have the error.
-        yield Source(pattern, name or _plain_name(pattern), labels, now)
+        yield Source(pattern, name or readable(_plain_name(pattern)), labels, now)
         return
     if name is not None:
         raise SweepError(f"clusters: {pattern}: a pattern stands for many clusters, so name cannot be given")
@@ -161,15 +184,16 @@ def _from_pattern(pattern: str, labels: Mapping[str, str], name: str | None, now
             match = template.search(path)
             if match is None:
                 continue
-            values = match.groupdict()
+            values = {key: readable(value) for key, value in match.groupdict().items()}
         else:
             values = {}
         time = values.get("time")
         yield Source(
             path,
-            values.pop("cluster", None) or _SUFFIX.sub("", path[path.find(fixed) + len(fixed) :].lstrip("/")),
+            values.pop("cluster", "") or readable(_SUFFIX.sub("", path[path.find(fixed) + len(fixed) :].lstrip("/"))),
             {**labels, **values},
-            now if time is None else unix_seconds(time, f"clusters: {path}: time"),
+            now if time is None else unix_seconds(time, f"clusters: {readable(path)}: time"),
+            matched=not is_url(path),
         )
 
 
@@ -216,17 +240,23 @@ def _glob(pattern: str) -> Iterable[str]:
 
 
 def unix_seconds(value: Any, where: str) -> int:
-    """A time as Unix seconds, a datetime or a text: 2026-01-02, 2026-01-02T03:04:05Z, 2026-01-02T03-04-05Z."""
+    """A time as Unix seconds, a datetime with a zone, or a text, which is UTC if it has no zone: 2026-01-02, 2026-01-02T03:04:05Z, 2026-01-02T03-04-05Z."""
     if isinstance(value, datetime):
-        return int((value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp())
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
+        if value.tzinfo is None:
+            raise SweepError(f"{where}: {value} is not a time with a time zone")
+        return _in_range(int(value.timestamp()), where)
     text = str(value)
-    if re.fullmatch(r"\d{9,11}", text):
-        return int(text)
+    if (isinstance(value, int) and not isinstance(value, bool)) or re.fullmatch(r"\d{9,}", text):
+        return _in_range(int(value), where)
     text = re.sub(r"T(\d\d)-(\d\d)(?:-(\d\d))?", lambda m: f"T{m[1]}:{m[2]}:{m[3] or '00'}", text)
     try:
         time = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         raise SweepError(f"{where}: {value!r} is not a time such as 2026-01-02T03:04:05Z") from None
-    return int((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp())
+    return _in_range(int((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()), where)
+
+
+def _in_range(seconds: int, where: str) -> int:
+    if not 0 <= seconds <= _TIME_MAX:
+        raise SweepError(f"{where}: {seconds} is not from 0 to {_TIME_MAX} Unix seconds, the year 9999")
+    return seconds

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .answer import Answered, Piece, error_row, stream_of, version
 from .clusters import Source, sources, unix_seconds
 from .errors import SweepError
+from .interrupts import Interrupts, interrupts
 from .progress import Counts, Progress
 from .questions import Question, questions as questions_of
-from .read import read
+from .read import read_of
 from .workers import Outcome, Work, Workers
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ _WORK_PER_CORE = 8
 _WRITE_SECONDS = 60.0
 _WRITE_SHARE = 0.05
 _WRITE_BYTES = 64 << 20
+_RAY_KEYS = {"address", "object_store_memory"}
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,15 @@ class Result:
     errors: int
     workers_lost: int
     seconds: float
+    asked_clusters: frozenset[tuple[bytes, int]] = field(default=frozenset(), repr=False)
+    asked_questions: frozenset[str] = field(default=frozenset(), repr=False)
 
     def table(self, **arguments: Any) -> pyarrow.Table:
-        """The rows of the data set, of this version of ebb; arguments as of ebb.fleet.read."""
-        return read(self.out, version=self.version, **arguments)
+        """One row for each cluster and question of this sweep, also if an earlier one wrote it.
+
+        Arguments as of ebb.fleet.read, which gives all rows of the data set.
+        """
+        return read_of(self.out, (self.asked_clusters, self.asked_questions), version=self.version, **arguments)
 
 
 def sweep(
@@ -62,6 +71,7 @@ def sweep(
     workers: int | None = None,
     retries: int = 2,
     memory_max: int | None = None,
+    answer_seconds_max: float | None = None,
     add_version: bool = False,
     progress: bool = True,
     ray: Mapping[str, Any] | None = None,
@@ -70,7 +80,8 @@ def sweep(
     """Asks every question of every cluster, and writes a row for each into the Parquet data set `out`.
 
     Pairs of cluster and question that have a row already are skipped: rows count as the same if the bytes of the dump,
-    the cluster's name and labels, the question, the time and ebb's version are.  Rows with an error that may pass (a file
+    the cluster's name and labels, the question, the time and ebb's version are.  If only the bytes differ, the new row is
+    the current one (read.py).  Rows with an error that may pass (a file
     that is not there, a lost worker, memory) are tried again.
 
     clusters:   a path, glob, URL, bytes, Generated, Source or mapping, or an iterable of these.  An iterator is read
@@ -84,54 +95,142 @@ def sweep(
     retries:    how often a question is tried again with which a worker was lost, before it gets a row with the error.
     memory_max: bytes for a worker.  Beyond them a local worker's question has the error LimitError or MemoryError, and
                 Ray starts no more tasks on a machine than have room.
+    answer_seconds_max: a local worker that takes longer for an answer is lost.  Default: no limit.
     add_version: allows rows beside those of another version of ebb.
     progress:   a line on stderr.
     ray:        address, object_store_memory (on_ray.py).
     folder:     relative paths of files of questions begin here.
 
     Raises SweepError before the first task if a question, an option, a pattern or the data set is wrong, and later if rows
-    cannot be written.  Rows that were written by then stay, also after KeyboardInterrupt.
+    cannot be written.  Rows that were written by then stay.  SIGINT, SIGTERM and SIGHUP end the sweep after its rows are written, by
+    KeyboardInterrupt or SystemExit (interrupts.py).
     """
-    try:
-        from .dataset import DataSet
-    except ModuleNotFoundError as error:
-        raise SweepError(f'ebb.sweep needs the package {error.name}: pip install "ebb[sweep]"') from error
+    _needs_packages("ebb.sweep")
+    from .dataset import DataSet
 
+    with interrupts() as signals:
+        grid = _grid(
+            clusters, questions, where, out, options, now, workers, retries, memory_max, answer_seconds_max, ray, folder
+        )
+        expected = version()
+        data = DataSet(grid.out, expected, add_version, int(time.time()))
+        try:
+            done = data.done(grid.asked)
+            team = _workers(where, workers, grid.asked, expected, memory_max, answer_seconds_max, ray or {}, signals)
+            try:
+                at = _Pieces(grid, data.now, done)
+                total = None if grid.known is None else grid.known * len(grid.asked)
+                run = _Run(team, data, grid.asked, expected, retries, Counts(total), Progress(progress), signals)
+                run.run(_work(iter(at), grid.known, len(grid.asked), team.cores))
+            finally:
+                team.close()
+        finally:
+            data.close()
+        counts = run.counts
+        return Result(
+            grid.out,
+            expected,
+            counts.answered,
+            counts.had_row,
+            counts.errors,
+            counts.workers_lost,
+            run.progress.seconds,
+            frozenset(at.seen),
+            frozenset(question.sha256 for question in grid.asked),
+        )
+
+
+def count(
+    clusters: Any,
+    questions: Any,
+    where: str = "local",
+    *,
+    out: str | os.PathLike[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    now: Any = None,
+    workers: int | None = None,
+    retries: int = 2,
+    memory_max: int | None = None,
+    answer_seconds_max: float | None = None,
+    add_version: bool = False,
+    ray: Mapping[str, Any] | None = None,
+    folder: str = "",
+) -> tuple[int, int]:
+    """Checks what sweep() checks before the first task, and returns the numbers of clusters and of questions.
+
+    Writes nothing.  Without `out` the data set is not checked.  Raises SweepError.
+    """
+    _needs_packages("ebb.sweep")
+    from . import dataset
+
+    grid = _grid(
+        clusters, questions, where, out, options, now, workers, retries, memory_max, answer_seconds_max, ray, folder
+    )
+    if out is not None:
+        dataset.check(grid.out, version(), add_version)
+    return sum(1 for _ in grid.found) if grid.known is None else grid.known, len(grid.asked)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Arguments of sweep(), checked.  known: the number of clusters, if it is known."""
+
+    asked: Sequence[Question]
+    found: Iterable[Source]
+    known: int | None
+    now: int | None
+    out: str
+
+
+def _grid(
+    clusters: Any,
+    questions: Any,
+    where: str,
+    out: str | os.PathLike[str] | None,
+    options: Mapping[str, Any] | None,
+    now: Any,
+    workers: int | None,
+    retries: int,
+    memory_max: int | None,
+    answer_seconds_max: float | None,
+    ray: Mapping[str, Any] | None,
+    folder: str,
+) -> _Grid:
     if where not in ("local", "ray"):
         raise SweepError(f"where: {where!r} is not 'local' or 'ray'")
     for name, value, least in (("workers", workers, 1), ("retries", retries, 0), ("memory_max", memory_max, 1)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise SweepError(f"{name}: {value!r} is not a number from {least}")
+    limit = answer_seconds_max
+    if limit is not None:
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < float("inf"):
+            raise SweepError(f"answer_seconds_max: {limit!r} is not a number of seconds above 0")
+        if where != "local":
+            raise SweepError("answer_seconds_max: only for where: local")
+    if out is not None and not os.fspath(out):
+        raise SweepError("out: is empty")
+    unknown = set(ray or {}) - _RAY_KEYS
+    if unknown:
+        raise SweepError(f"ray: unknown field {min(unknown)!r}; known: {', '.join(sorted(_RAY_KEYS))}")
     asked = questions_of(questions, options, folder)
-    found = _unique(sources(clusters))
-    known = None if isinstance(clusters, Iterator) else list(found)
-    given_now = None if now is None else unix_seconds(now, "now")
-    expected = version()
-    data = DataSet(os.fspath(out), expected, add_version, int(time.time()))
-    try:
-        done = data.done(asked)
-        team = _workers(where, workers, asked, expected, memory_max, ray or {})
-        try:
-            pieces = _pieces(
-                found if known is None else known, asked, data.now if given_now is None else given_now, done
-            )
-            total = None if known is None else len(known) * len(asked)
-            run = _Run(team, data, asked, expected, retries, Counts(total), Progress(progress))
-            run.run(_work(pieces, None if known is None else len(known), len(asked), team.cores))
-        finally:
-            team.close()
-    finally:
-        data.close()
-    counts = run.counts
-    return Result(
-        os.fspath(out),
-        expected,
-        counts.answered,
-        counts.had_row,
-        counts.errors,
-        counts.workers_lost,
-        run.progress.seconds,
+    found: Iterable[Source] = _unique(sources(clusters))
+    known = None
+    if not isinstance(clusters, Iterator):
+        found = list(found)
+        known = len(found)
+    return _Grid(
+        asked, found, known, None if now is None else unix_seconds(now, "now"), "" if out is None else os.fspath(out)
     )
+
+
+def _needs_packages(what: str) -> None:
+    try:
+        import fsspec  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise SweepError(
+            f"{what} needs the package {error.name}: pip install fsspec pyarrow pyyaml (the extra [sweep] of ebb's wheel)"
+        ) from error
 
 
 def _workers(
@@ -140,17 +239,29 @@ def _workers(
     asked: Sequence[Question],
     expected: str,
     memory_max: int | None,
+    answer_seconds_max: float | None,
     ray: Mapping[str, Any],
+    signals: Interrupts,
 ) -> Workers:
     if where == "ray":
-        try:
-            from .on_ray import RayWorkers
-        except ModuleNotFoundError as error:
-            raise SweepError(f'where: "ray" needs the package ray: pip install ray ({error})') from error
-        return RayWorkers(count, asked, expected, memory_max, ray)
+        if importlib.util.find_spec("ray") is None:
+            raise SweepError('where: "ray" needs the package ray: pip install ray')
+        loaded = sys.modules.get("ray")
+        if loaded is None or not loaded.is_initialized():
+            from .ray_process import RayProcess
+
+            return RayProcess(count, asked, expected, memory_max, ray)
+        from .on_ray import RayWorkers  # Of the connection that the caller made.
+
+        on_ray = RayWorkers(count, asked, expected, memory_max, ray)
+        signals.install()  # Over those of Ray.
+        return on_ray
     from .local import LocalWorkers
 
-    return LocalWorkers(count or len(os.sched_getaffinity(0)), asked, expected, memory_max)
+    with signals.deferred():
+        return LocalWorkers(
+            count or len(os.sched_getaffinity(0)), asked, expected, memory_max, answer_seconds_max=answer_seconds_max
+        )
 
 
 def _unique(found: Iterable[Source]) -> Iterator[Source]:
@@ -167,13 +278,21 @@ def _unique(found: Iterable[Source]) -> Iterator[Source]:
         yield source
 
 
-def _pieces(
-    found: Iterable[Source], asked: Sequence[Question], now: int, done: Mapping[tuple[bytes, int], Mapping[str, int]]
-) -> Iterator[Piece]:
-    everything = tuple(range(len(asked)))
-    for source in found:
-        at = now if source.now is None else source.now
-        yield Piece(source, at, everything, done.get((source.identity, at), {}))
+class _Pieces:
+    """A piece for each cluster.  seen: clusters and times of the pieces until now."""
+
+    def __init__(self, grid: _Grid, now: int, done: Mapping[tuple[bytes, int], Mapping[str, int]]) -> None:
+        self.seen: set[tuple[bytes, int]] = set()
+        self._grid = grid
+        self._now = now if grid.now is None else grid.now
+        self._done = done
+
+    def __iter__(self) -> Iterator[Piece]:
+        everything = tuple(range(len(self._grid.asked)))
+        for source in self._grid.found:
+            key = (source.identity, self._now if source.now is None else source.now)
+            self.seen.add(key)
+            yield Piece(source, key[1], everything, self._done.get(key, {}))
 
 
 def _work(pieces: Iterable[Piece], clusters: int | None, asked: int, cores: int) -> Iterator[Work]:
@@ -208,10 +327,12 @@ class _Run:
         retries: int,
         counts: Counts,
         progress: Progress,
+        signals: Interrupts,
     ) -> None:
         self.counts = counts
         self.progress = progress
         self._team = team
+        self._signals = signals
         self._data = data
         self._asked = asked
         self._expected = expected
@@ -222,26 +343,35 @@ class _Run:
         self._written_at = 0.0
 
     def run(self, work: Iterator[Work]) -> None:
-        try:
-            while self._give(work) or self._team.busy():
-                for outcome in self._team.wait(0.2):
-                    self._take(outcome)
-                self._write_if_due()
-                self.progress.show(self.counts, self._team.cores)
-        finally:
-            self._write()  # Also when the sweep is interrupted.
-            self.progress.show(self.counts, self._team.cores, end=True)
+        with self._signals.deferred():
+            try:
+                while self._give(work) or self._team.busy():
+                    for outcome in self._team.wait(0.2):
+                        self._take(outcome)
+                    self._write_if_due()
+                    self.progress.show(self.counts, self._team.cores)
+                    self._signals.check()
+            except SweepError:
+                self._signals.check()  # A signal to all processes may have been the cause.
+                raise
+            finally:
+                self._write()  # Also when the sweep is interrupted.
+                self.progress.show(self.counts, self._team.cores, end=True)
 
     def _give(self, work: Iterator[Work]) -> bool:
         """Hands work over while workers want it.  Returns whether any was handed over."""
         gave = False
         while self._team.wants():
-            next_work = self._again.popleft() if self._again else next(work, None)
+            next_work = self._again.popleft() if self._again else self._next(work)
             if next_work is None:
                 break
             self._team.give(next_work)
             gave = True
         return gave
+
+    def _next(self, work: Iterator[Work]) -> Work | None:
+        with self._signals.deferred(False):  # The caller's iterator may take any time.
+            return next(work, None)
 
     def _take(self, outcome: Outcome) -> None:
         if outcome.answered is None:
@@ -286,6 +416,6 @@ class _Run:
         self._written_at = self.progress.seconds
         streams, self._streams = self._streams, []
         if streams:
-            self._data.write(
-                pa.concat_tables(pa.ipc.open_stream(stream).read_all() for stream in streams).combine_chunks()
-            )
+            table = pa.concat_tables(pa.ipc.open_stream(stream).read_all() for stream in streams).combine_chunks()
+            self._data.write(table)
+            self._signals.rows += table.num_rows

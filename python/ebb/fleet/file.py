@@ -9,6 +9,7 @@ from typing import Any
 
 from .clusters import is_url
 from .errors import SweepError
+from .strict import load_yaml, snake_keys
 
 _KEYS = {
     "apiVersion",
@@ -22,6 +23,7 @@ _KEYS = {
     "workers",
     "retries",
     "memory-max",
+    "answer-seconds-max",
     "ray",
 }
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -33,11 +35,12 @@ def read_file(path: str) -> dict[str, Any]:
 
     try:
         with open(path, encoding="utf-8") as file:
-            given = yaml.safe_load(file)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            text = file.read()
+        return _arguments(load_yaml(text), os.path.dirname(path))
+    except OSError as error:
+        raise SweepError(f"{path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise SweepError(f"{path}: {error}") from error
-    try:
-        return _arguments(given, os.path.dirname(path))
     except SweepError as error:
         raise SweepError(f"{path}: {error}") from error
 
@@ -64,13 +67,17 @@ def _arguments(given: Any, folder: str) -> dict[str, Any]:
         if given.get(key) is not None:
             arguments[key] = given[key]
     if given.get("out") is not None:
+        if given["out"] == "":
+            raise SweepError("out: is empty")
         arguments["out"] = _path_below(str(given["out"]), folder)
     if given.get("memory-max") is not None:
         arguments["memory_max"] = bytes_of(given["memory-max"], "memory-max")
+    if given.get("answer-seconds-max") is not None:
+        arguments["answer_seconds_max"] = given["answer-seconds-max"]
     if "ray" in arguments:
         if not isinstance(arguments["ray"], Mapping):
             raise SweepError(f"ray: {arguments['ray']!r} is not a mapping")
-        ray = arguments["ray"] = {str(key).replace("-", "_"): value for key, value in arguments["ray"].items()}
+        ray = arguments["ray"] = snake_keys(arguments["ray"], "ray")
         if "object_store_memory" in ray:
             ray["object_store_memory"] = bytes_of(ray["object_store_memory"], "ray: object-store-memory")
     return arguments

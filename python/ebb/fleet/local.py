@@ -12,11 +12,13 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 
 from .errors import SweepError
+from .interrupts import SIGNALS
 from .questions import Question
 from .worker import READY
 from .workers import Outcome, Work
@@ -28,7 +30,15 @@ _FAILED_STARTS_MAX = 3
 
 
 class LocalWorkers:
-    def __init__(self, count: int, asked: Sequence[Question], version: str, memory_max: int | None) -> None:
+    def __init__(
+        self,
+        count: int,
+        asked: Sequence[Question],
+        version: str,
+        memory_max: int | None,
+        answer_seconds_max: float | None,
+    ) -> None:
+        self._answer_seconds_max = answer_seconds_max
         self._setup = (list(asked), version, memory_max)
         self._failed_starts = 0
         self._workers = [_Worker(self._setup) for _ in range(count)]
@@ -56,6 +66,7 @@ class LocalWorkers:
             except (EOFError, ConnectionError):
                 outcomes += self._replace_lost(worker)
                 continue
+            worker.begun_at = time.monotonic()
             if received == READY:
                 worker.ready = True
                 self._failed_starts = 0
@@ -63,11 +74,23 @@ class LocalWorkers:
             outcomes.append(Outcome(worker.work.popleft(), received))
             if received.exhausted:
                 self._replace(worker)
-        return outcomes
+        return outcomes + self._end_slow()
 
     def close(self) -> None:
         for worker in self._workers:
             worker.end()
+
+    def _end_slow(self) -> list[Outcome]:
+        outcomes = []
+        if self._answer_seconds_max is not None:
+            for worker in list(self._workers):
+                answers = sum(len(piece.questions) for piece in worker.work[0]) if worker.work else 0
+                limit = self._answer_seconds_max * answers
+                if worker.ready and answers and time.monotonic() - worker.begun_at > limit:
+                    why = f"the worker gave no answer within {limit:g} s"
+                    outcomes.append(Outcome(worker.work.popleft(), None, why))
+                    self._replace(worker)
+        return outcomes
 
     def _replace_lost(self, worker: _Worker) -> list[Outcome]:
         why = worker.how_it_ended()
@@ -91,18 +114,13 @@ class _Worker:
     def __init__(self, setup: object) -> None:
         self.work: deque[Work] = deque()
         self.ready = False
-        ours, theirs = socket.socketpair()
-        # The worker finds modules where this process does.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-        command = [sys.executable, "-m", "ebb.fleet.worker", str(theirs.fileno())]
-        with theirs:
-            self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment
-            )
-        self.connection = Connection(ours.detach())
+        self.begun_at = 0.0  # When it began its first work.
+        self._process, self.connection = start_process("ebb.fleet.worker")
         self._send(setup)
 
     def give(self, work: Work) -> None:
+        if not self.work:
+            self.begun_at = time.monotonic()
         self.work.append(work)
         self._send(work)
 
@@ -121,6 +139,21 @@ class _Worker:
             self.connection.send(message)
         except (BrokenPipeError, ConnectionError):
             pass  # The worker is gone; wait() receives that.
+
+
+def start_process(module: str) -> tuple[subprocess.Popen[bytes], Connection]:
+    """`python -m MODULE FD`, with our end of the socket FD.  Signals that end the sweep are blocked in the process."""
+    ours, theirs = socket.socketpair()
+    # The process finds modules where this one does.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    command = [sys.executable, "-m", module, str(theirs.fileno())]
+    with theirs:
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    return process, Connection(ours.detach())
 
 
 def _how(code: int) -> str:

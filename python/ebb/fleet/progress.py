@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 _TERMINAL_SECONDS = 0.2
@@ -39,11 +40,9 @@ class Progress:
             return
         self._last = now
         text = "ebb: " + line(counts, self.seconds, cores)
-        if self._terminal:
-            sys.stderr.write("\r\x1b[K" + text + ("\n" if end else ""))
-        else:
-            sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+        with suppress(OSError):  # The terminal may be gone.
+            sys.stderr.write("\r\x1b[K" + text + ("\n" if end else "") if self._terminal else text + "\n")
+            sys.stderr.flush()
 
 
 def line(counts: Counts, seconds: float, cores: int) -> str:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from .errors import SweepError
+from .strict import load_yaml, snake_keys
 
 ASKS = ("plan", "what_if", "blockers", "frontier")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
@@ -58,7 +59,7 @@ class Question:
         """The options of the plan that the row shows, as JSON; a file's text is the beginning of its hash."""
         options = {**self.options, **(self.then or {})}
         for key in _FILE_OPTIONS:
-            if key in options:
+            if key in options and not _is_builtin(key, options[key]):
                 options[key] = "sha256:" + hashlib.sha256(options[key].encode()).hexdigest()[:12]
         return json.dumps(options, sort_keys=True)
 
@@ -98,7 +99,7 @@ def questions(given: Any, options: Mapping[str, Any] | None = None, folder: str 
 def _spelled_out(given: Any, where: str, base: Mapping[str, Any], folder: str) -> Iterable[Question]:
     if not isinstance(given, Mapping):
         raise SweepError(f"{where}: {given!r} is not a mapping")
-    given = {str(key).replace("-", "_"): value for key, value in given.items()}
+    given = snake_keys(given, where)
     unknown = set(given) - _KEYS
     if unknown:
         raise SweepError(f"{where}: unknown field {min(unknown)!r}; known: {', '.join(sorted(_KEYS))}")
@@ -115,8 +116,8 @@ def _spelled_out(given: Any, where: str, base: Mapping[str, Any], folder: str) -
     if what_if != (ask == "what_if"):
         raise SweepError(f"{where}: what_if and then belong to ask: what_if, and ask: what_if needs one of them")
     limit = given.get("limit")
-    if limit is not None and (ask != "blockers" or isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
-        raise SweepError(f"{where}: limit: only ask: blockers has it, and it is a number from 0")
+    if limit is not None and (ask != "blockers" or isinstance(limit, bool) or not isinstance(limit, int)):
+        raise SweepError(f"{where}: limit: only ask: blockers has it, and it is a number from 1 to 100000")
     if not isinstance(given.get("answer", False), bool):
         raise SweepError(f"{where}: answer: {given['answer']!r} is not true or false")
     own = {**base, **_options(given.get("options") or {}, f"{where}: options", folder)}
@@ -147,7 +148,7 @@ def _options(given: Any, where: str, folder: str) -> dict[str, Any]:
     """Options in snake_case, with the content of files, and with values that JSON has."""
     if not isinstance(given, Mapping):
         raise SweepError(f"{where}: {given!r} is not a mapping")
-    options = {str(key).replace("-", "_"): value for key, value in given.items() if value is not None}
+    options = {key: value for key, value in snake_keys(given, where).items() if value is not None}
     if "now" in options:
         raise SweepError(f"{where}: now: give the time for the sweep or with a cluster, so that each row has one")
     for key, value in options.items():
@@ -158,9 +159,14 @@ def _options(given: Any, where: str, folder: str) -> dict[str, Any]:
         elif isinstance(value, tuple):
             options[key] = list(value)
     for key in _FILE_OPTIONS:
-        if key in options:
+        if key in options and not _is_builtin(key, options[key]):
             options[key] = _text_of(options[key], f"{where}: {key}", folder)
     return options
+
+
+def _is_builtin(key: str, value: object) -> bool:
+    """The catalogue of prices, which is no file."""
+    return key == "prices" and value == "builtin"
 
 
 def _text_of(value: Any, where: str, folder: str) -> str:
@@ -187,8 +193,8 @@ def _changes(given: Any, where: str, folder: str) -> tuple[dict[str, Any], dict[
             path = os.path.join(folder, text)
             text, folder = _text_of(path, where, ""), os.path.dirname(path)
         try:
-            given = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+            given = load_yaml(text)
+        except (SweepError, yaml.YAMLError) as error:
             raise SweepError(f"{where}: {error}") from error
     if not isinstance(given, Mapping):
         raise SweepError(f"{where}: {given!r} is not a mapping, a path or a text")
@@ -201,9 +207,13 @@ def _changes(given: Any, where: str, folder: str) -> tuple[dict[str, Any], dict[
 
 
 def _check(made: Sequence[Question]) -> None:
-    """Rejects unknown options, wrong types, and questions that are the same."""
+    """Rejects unknown options, wrong types and ranges, wrong changes, and questions that are the same."""
     import ebb
 
+    from .answer import ask
+
+    # Each question is asked of one node: that is the check of everything that does not depend on the cluster.
+    one_node = ebb.generate("uniform", 1, options={"now": 0})
     seen: set[str] = set()
     for question in made:
         try:
@@ -214,8 +224,17 @@ def _check(made: Sequence[Question]) -> None:
             searched = {"optimize": True} if question.ask == "frontier" else {}
             ebb.check_options({**question.options, **searched})
             ebb.check_options(dict(question.then or {}))
+            ask(one_node, question)
+        except (ebb.NotFoundError, ebb.IncompleteError):
+            pass  # Of the cluster: it lacks what the question names.
         except ebb.Error as error:
-            raise SweepError(f"question {question.name}: {error}") from error
+            if not _is_of_the_cluster(error):
+                raise SweepError(f"question {question.name}: {error}") from error
         if question.sha256 in seen:
             raise SweepError(f"question {question.name}: asks the same twice; its name, options and changes are equal")
         seen.add(question.sha256)
+
+
+def _is_of_the_cluster(error: Exception) -> bool:
+    """Whether another cluster may give an answer: prices and groups may be those of its nodes."""
+    return str(error).startswith(("prices: has no price for", "node_groups: "))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import posixpath
+from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
-from .clusters import without_secrets
+from .clusters import identity_of, without_secrets
 from .errors import SweepError
 
 if TYPE_CHECKING:
@@ -19,42 +21,93 @@ def read(
     version: str | None = None,
     question: str | None = None,
     options: list[str] | None = None,
+    current: bool = True,
 ) -> pyarrow.Table:
     """The rows of a data set.
 
     columns:  these alone; default: all.
     version, question: rows of this version of ebb or question alone.
     options:  adds a column for each of these options, such as a grid's, with its value or null.
+    current:  of rows with the same cluster, time, question and version, only the newest: when a dump changes, the next
+              sweep writes new rows beside the old ones.  False: all rows.
+    Raises SweepError if there is no data set, or a file of it is broken.
     """
-    import fsspec
+    return read_of(out, None, columns=columns, version=version, question=question, options=options, current=current)
+
+
+def read_of(
+    out: str | os.PathLike[str],
+    asked: tuple[Set[tuple[bytes, int]], Set[str]] | None,
+    *,
+    columns: list[str] | None = None,
+    version: str | None = None,
+    question: str | None = None,
+    options: list[str] | None = None,
+    current: bool = True,
+) -> pyarrow.Table:
+    """As read().  asked: only rows of these clusters (identity and time), and of these questions (hash)."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
     from . import rows
-    from .dataset import PARTITIONING
+    from .dataset import ABOUT, PARTITIONING, file_system, read_file
 
-    files, root = fsspec.core.url_to_fs(os.fspath(out))
-    try:
-        paths = [path for path in files.find(root) if path.endswith(".parquet")]
-    except OSError as error:
-        raise SweepError(f"{without_secrets(os.fspath(out))}: {error}") from error
+    place = without_secrets(os.fspath(out))
+    files, root = file_system(os.fspath(out))
     schema = rows.schema()
     for name in rows.PARTITIONS:
         schema = schema.append(pa.field(name, pa.string()))
-    found = ds.dataset(
-        paths, schema=schema, format="parquet", filesystem=files, partitioning=PARTITIONING, partition_base_dir=root
-    )
     wanted = [
         pc.field(name) == value
         for name, value in (("ebb_version", version), ("question", question))
         if value is not None
     ]
     condition = wanted[0] & wanted[-1] if wanted else None
-    table = found.to_table(
-        columns=None if columns is None else sorted({*columns, *(["options"] if options else [])}), filter=condition
-    )
+    chosen = schema.names if columns is None else sorted({*columns, *(["options"] if options else [])})
+    paths: list[str] = []
+    try:
+        paths = [path for path in files.find(root) if path.endswith(".parquet")]
+        if not paths and not files.exists(posixpath.join(root, ABOUT)):
+            raise SweepError(f"{place}: is not the data set of a sweep: it has no {ABOUT}")
+        found = ds.dataset(
+            paths, schema=schema, format="parquet", filesystem=files, partitioning=PARTITIONING, partition_base_dir=root
+        )
+        table = found.to_table(columns=sorted({*chosen, *_KEYS}), filter=condition)
+    except (OSError, pa.ArrowInvalid) as error:
+        for path in paths:
+            read_file(files, path, [])  # Raises SweepError for the file that is broken.
+        raise SweepError(f"{place}: {error}") from error
+    if current or asked is not None:
+        table = table.take(pa.array(_rows_of(table, asked, current), pa.int64()))
+    table = table.select(chosen)
     return _with_options(table, options) if options else table
+
+
+_KEYS = ("ebb_version", "cluster", "labels", "question_sha256", "now", "written")
+
+
+def _rows_of(
+    table: pyarrow.Table, asked: tuple[Set[tuple[bytes, int]], Set[str]] | None, current: bool
+) -> list[int]:
+    """The positions of these rows, in their order."""
+    import pyarrow as pa
+
+    identities: dict[tuple[Any, ...], bytes] = {}
+    newest: dict[tuple[Any, ...], tuple[int, int]] = {}
+    columns = [table[name].cast(pa.int64()) if name in ("now", "written") else table[name] for name in _KEYS]
+    for at, row in enumerate(zip(*(column.to_pylist() for column in columns))):
+        version, name, labels, question, now, written = row
+        named = (name, *labels)
+        identity = identities.get(named)
+        if identity is None:
+            identity = identities[named] = identity_of(name, dict(labels))
+        if asked is not None and ((identity, now // 1000) not in asked[0] or question not in asked[1]):
+            continue
+        key = (version, identity, question, now) if current else (at,)
+        order = (written or 0, at)
+        newest[key] = max(newest.get(key, order), order)
+    return sorted(at for _, at in newest.values())
 
 
 def _with_options(table: pyarrow.Table, options: list[str]) -> pyarrow.Table:

@@ -84,6 +84,7 @@ def schema() -> pyarrow.Schema:
             ("load_seconds", real),
             ("answer_seconds", real),
             ("worker", text),
+            ("written", pa.timestamp("ms", "UTC")),
         ],
         metadata={"ebb.table": "sweep", "ebb.schema": SCHEMA_VERSION},
     )

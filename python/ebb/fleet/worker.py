@@ -1,13 +1,13 @@
 """The program of a worker process: `python -m ebb.fleet.worker FD`, which ebb.fleet.local starts.
 
 FD is a socket: first come the questions, then lists of pieces, and an Answered goes back for each list.  The worker
-ends when the socket closes, so it does not outlive the process that started it.
+ends when the socket closes, so it does not outlive the process that started it.  Signals that end the sweep are blocked
+since before it began: they reach the whole group of processes, and the sweep ends its workers itself.
 """
 
 from __future__ import annotations
 
 import resource
-import signal
 import sys
 from multiprocessing.connection import Connection
 
@@ -15,8 +15,6 @@ READY = "ready"
 
 
 def main(descriptor: int) -> None:
-    # Ctrl-C reaches the whole group of processes; the sweep ends its workers itself.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     from .answer import answer
 
     with Connection(descriptor) as connection:
