@@ -76,11 +76,12 @@ std::string ReadPolicy(const objects::DeviceCapacity& from, DeviceCapacityInfo& 
   if (!from.standard.empty()) to.standard = read(from.standard, "default");
   for (const Text text : from.valid_values) to.valid_values.push_back(read(text, "validValues[]"));
   if (from.has_range) {
-    DeviceCapacityInfo::Range& range = to.range.emplace();
+    DeviceCapacityInfo::Range range;
     range.min = read(from.range_min, "validRange.min");
     if (!from.range_max.empty()) range.max = read(from.range_max, "validRange.max");
     if (!from.range_step.empty()) range.step = read(from.range_step, "validRange.step");
     if (range.step && *range.step == 0) why = "validRange.step: is 0";
+    to.range = range;
   }
   if (!why.empty() || !to.standard) return why;
   const absl::int128 standard = *to.standard;
