@@ -21,6 +21,8 @@ func TestFlags(t *testing.T) {
 		{[]string{"--scale-down-planner-check-one-in=7", "--scale-down-planner-mismatches-max=2", "--scale-down-planner-record-folder=/tmp"},
 			choice.Choice{CheckOneIn: 7, MismatchesMax: 2, RecordFolder: "/tmp"}, ""},
 		{[]string{"--scale-down-planner-check-one-in=0"}, choice.Choice{CheckOneIn: -1}, ""},
+		{[]string{"--scale-down-planner-send-ahead=true"}, choice.Choice{SendAhead: true}, ""},
+		{[]string{"--scale-down-planner-send-ahead=maybe"}, choice.Choice{}, "invalid syntax"},
 		{[]string{"--scale-down-planner=ebbb"}, choice.Choice{}, "ebbb: is not builtin, ebb or shadow"},
 		{[]string{"--scale-down-planner-address=/run/ebb.sock"}, choice.Choice{}, "is not unix:PATH"},
 		{[]string{"--scale-down-planner-check-one-in=-1"}, choice.Choice{}, `"-1" is not a number from 0 on`},

@@ -54,7 +54,7 @@ func newInformed(t *testing.T, w *world) *informed {
 func (i *informed) start(t *testing.T) *Planner {
 	t.Helper()
 	p := New(i.given, i.processors, options.NodeDeleteOptions{}, nil, i.quotas,
-		Options{Engine: i.engine, Fallbacks: i.log, Resyncs: i.resyncs, Informers: i.factory})
+		Options{Engine: i.engine, Fallbacks: i.log, Resyncs: i.resyncs, SendAhead: true, Informers: i.factory})
 	stop := make(chan struct{})
 	t.Cleanup(func() { close(stop); i.factory.Shutdown(); _ = p.Close() })
 	i.factory.Start(stop)

@@ -99,7 +99,7 @@ func measureLoops(b *testing.B, nodes int, name string, took map[string][]float6
 	runtime.GC()
 	cpu := processorTime(syscall.RUSAGE_SELF)
 	if name != "builtin" {
-		own := Options{Informers: factory, CheckOneIn: *checkOneIn}
+		own := Options{SendAhead: true, Informers: factory, CheckOneIn: *checkOneIn}
 		if name == "out" {
 			own.Address = *Address
 		}

@@ -44,8 +44,9 @@ type Options struct {
 	Address string
 	// Takes precedence over Address.
 	Engine clusterautoscaler.Engine
-	// Informers of nodes and pods, from whose events ebb receives the cluster between the loops. Nil means
-	// those of the scheduler's framework.
+	// SendAhead: ebb receives nodes and pods between the loops, from informer events.
+	SendAhead bool
+	// The informers for SendAhead. Nil means those of the scheduler's framework.
 	Informers informers.SharedInformerFactory
 	// Nil means the autoscaler's log and metrics.
 	Fallbacks *fallback.Log
@@ -175,7 +176,7 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 	if p.resyncs == nil {
 		p.resyncs = newResyncLog()
 	}
-	if given.inLoops {
+	if given.inLoops || !given.SendAhead {
 		return p
 	}
 	if handle := autoscalingCtx.FrameworkHandle; given.Informers == nil && handle != nil && handle.Framework != nil {
