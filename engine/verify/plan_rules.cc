@@ -264,16 +264,17 @@ double PlanRules::UsedOf(ResourceId resource, NodeId node, std::span<const PodId
 std::optional<double> PlanRules::UsedOfDevices(NodeId node, std::span<const PodId> pods,
                                                const DeviceState* devices) const {
   absl::flat_hash_set<DeviceId> held;
-  if (devices == nullptr) pods = {};
-  for (const PodId pod : pods) {
-    const PodShape& shape = catalog_->shape_of(pod);
+  const auto hold = [&](const PodShape& shape, const DeviceState& state) {
     for (const PodResourceClaimInfo& claim : shape.resource_claims) {
       const auto id = catalog_->devices().FindClaim(shape.namespace_name, claim.claim_name);
       if (!id) continue;
-      for (const HeldDevice& device : devices->claim(*id).devices) {
+      for (const HeldDevice& device : state.claim(*id).devices) {
         if (!device.admin_access) held.insert(device.id);
       }
     }
+  };
+  if (devices != nullptr) {
+    for (const PodId pod : pods) hold(catalog_->shape_of(pod), *devices);
   }
   const auto highest = catalog_->devices().HighestUse(node, held);
   if (!highest) return std::nullopt;
