@@ -129,6 +129,12 @@ void CountDevices(const PlanReport& report, std::vector<DeviceTotals>& totals) {
   for (const PlanReport::Removal& removal : report.remove) {
     goes.insert(catalog.node(removal.node).name);
   }
+  const DeviceState& state = snapshot.devices();
+  const auto is_used = [&](DeviceId id) {
+    if (state.claims() == 0) return false;  // The state knows no devices then.
+    const DeviceShares* const shares = state.Shares(id);
+    return state.Uses(id) > 0 || (shares != nullptr && shares->claims > 0);
+  };
   absl::flat_hash_set<DeviceId> seen;
   std::map<std::pair<std::string, std::string>, DeviceTotals> kinds;
   const auto count = [&](const DeviceInfo& device) {
@@ -139,7 +145,7 @@ void CountDevices(const PlanReport& report, std::vector<DeviceTotals>& totals) {
     DeviceTotals& of = kinds[{std::string(catalog.Text(slice.driver)),
                               std::string(product ? catalog.Text(*product) : "")}];
     ++of.devices;
-    of.in_use += snapshot.devices().Uses(device.id) > 0 ? 1 : 0;
+    of.in_use += is_used(device.id) ? 1 : 0;
     const TextId node = slice.per_device_nodes ? device.reach.node : slice.reach.node;
     of.freed += node != kNoText && goes.contains(node) ? 1 : 0;
   };

@@ -80,10 +80,15 @@ std::string ReadPolicy(const objects::DeviceCapacity& from, DeviceCapacityInfo& 
     range.min = read(from.range_min, "validRange.min");
     if (!from.range_max.empty()) range.max = read(from.range_max, "validRange.max");
     if (!from.range_step.empty()) range.step = read(from.range_step, "validRange.step");
-    if (range.step && *range.step == 0) why = "validRange.step: is 0";
+    if (why.empty() && range.step && *range.step == 0) why = "validRange.step: is 0";
     to.range = range;
   }
-  if (!why.empty() || !to.standard) return why;
+  if (!why.empty()) {  // No amount is rounded by a policy that is not understood.
+    to.standard.reset();
+    to.valid_values.clear();
+    to.range.reset();
+  }
+  if (!to.standard) return why;
   const absl::int128 standard = *to.standard;
   const bool is_allowed =
       to.range ? standard >= to.range->min && (!to.range->max || standard <= *to.range->max) &&

@@ -68,6 +68,16 @@ void CountAbsent(const PodShape& shape, bool is_on_node, GangAbsent& absent) {
                                          : absent.waiting);
 }
 
+// Whether its minimum is known.
+bool IsUnderstood(const Gang& gang) {
+  return gang.not_understood.empty() && (gang.has_object || !HasPodGroup(gang.kind));
+}
+
+// Whether pods of the gang may come to run, or run on nodes that are not in the input.
+bool HasOthers(const GangStates::State& state) {
+  return state.absent.waiting + state.absent.deleted + state.absent.elsewhere > 0;
+}
+
 // Counts what the gangs declare, and the pods that do not run: all that are known.
 class Members {
  public:
@@ -76,7 +86,8 @@ class Members {
   void Add(GangStates::State& state, uint32_t gang, const PodShape& shape, size_t i, bool runs) {
     state.declared = std::max(state.declared, shape.gang_sizes[i]);
     if (!runs) CountAbsent(shape, shape.on_node, state.absent);
-    if (catalog_.gangs()[gang].kind == GangKind::kJobSet && shape.has_controller) {
+    const bool is_there = runs || shape.phase == PodPhase::kSucceeded;
+    if (catalog_.gangs()[gang].kind == GangKind::kJobSet && shape.has_controller && is_there) {
       jobs_[gang].insert(shape.controller.name);
     }
   }
@@ -156,8 +167,9 @@ GangStates CountGangs(const ClusterSnapshot& snapshot) {
     GangStates::State& state = states.gangs[g];
     members.Settle(g, state);
     const bool has_least = gangs[g].min_count.has_value() || state.declared > 0;
-    const bool is_understood = gangs[g].not_understood.empty();
-    if (state.running == 0 || (is_understood && state.running == 1 && state.least <= 1)) continue;
+    const bool is_understood = IsUnderstood(gangs[g]);
+    if (state.running == 0) continue;
+    if (is_understood && state.running == 1 && state.least <= 1 && !HasOthers(state)) continue;
     if (is_understood && gangs[g].one_by_one && !has_least) continue;
     state.held = true;
     int64_t left = state.running - state.leaving - state.least;
@@ -179,8 +191,8 @@ bool MovesWhole(const Catalog& catalog, uint32_t gang) {
   if (gang >= catalog.gang_states().gangs.size()) return false;
   const Gang& of = catalog.gangs()[gang];
   const GangStates::State& state = catalog.gang_states().gangs[gang];
-  const bool is_known = of.not_understood.empty() && (of.has_object || !HasPodGroup(of.kind));
-  return is_known && state.leaving == 0 && state.running >= state.least;
+  return IsUnderstood(of) && state.leaving == 0 && state.absent.elsewhere == 0 &&
+         state.running >= state.least;
 }
 
 ClusterSnapshot WithGangsCounted(const ClusterSnapshot& snapshot) {

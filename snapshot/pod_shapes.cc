@@ -161,25 +161,32 @@ bool MattersToRules(std::string_view annotation) {
          annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvictAnnotation;
 }
 
+constexpr int64_t kOddSize = -1;
+
 // A gang of a pod.
 struct GangName {
   GangKind kind = GangKind::kPodGroup;
   objects::Text name;
   objects::Text group;  // LeaderWorkerSet: each group of the set is a gang of its own.
-  int64_t size = 0;     // As kGangSizeKeys declare it; 0: not declared.
+  int64_t size = 0;     // As kGangSizeKeys declare it; 0: not declared.  Or kOddSize.
   friend bool operator==(const GangName&, const GangName&) = default;
 };
 
-// The size that the pod declares for its gang of this kind; 0: none, or not a positive number.
+// The size that the pod declares for its gang of this kind; 0: none; kOddSize: what it declares is
+// not a positive number.
 int64_t DeclaredSize(const objects::Pod& pod, GangKind kind) {
+  int64_t found = 0;
   for (const auto& [key, of_kind] : kGangSizeKeys) {
     if (of_kind != kind) continue;
     for (const auto* const map : {&pod.meta.annotations, &pod.meta.labels}) {
-      const std::optional<int64_t> size = ParseInt64(FindValue(*map, key).value_or(""));
+      const auto text = FindValue(*map, key);
+      if (!text) continue;
+      const std::optional<int64_t> size = ParseInt64(*text);
       if (size && *size > 0) return *size;
+      found = kOddSize;
     }
   }
-  return 0;
+  return found;
 }
 
 // The gangs that a pod names, in the order of kGangKeys, each once.
@@ -1104,8 +1111,12 @@ void PodShapes::InternGangs(Catalog& catalog, const objects::Pod& pod, PodShape&
                                 .name = name,
                                 .one_by_one = of.kind == GangKind::kLabels});
     }
+    Gang& gang = catalog.gangs_[it->second];
+    if (of.size == kOddSize && !gang.has_object) {
+      gang.not_understood = "the declared size is not a positive number";
+    }
     shape.gangs.push_back(it->second);
-    shape.gang_sizes.push_back(of.size);
+    shape.gang_sizes.push_back(std::max<int64_t>(of.size, 0));
   }
 }
 
@@ -1121,7 +1132,8 @@ void PodShapes::CountLeftOut(Catalog& catalog, const objects::Pod& pod, int64_t 
                      : pod.phase == "Failed"  ? left_out.pods.failed
                                               : left_out.pods.expendable;
     count += pods;
-    if (of.kind != GangKind::kJobSet) continue;
+    // A Job whose pods have failed or are expendable does not run.
+    if (of.kind != GangKind::kJobSet || pod.phase != "Succeeded") continue;
     for (const objects::OwnerReference& owner : pod.meta.owners) {
       if (owner.controller) left_out.jobs[symbols.Intern(owner.name)] += pods;
     }

@@ -166,11 +166,12 @@ class Replay {
           gang.kind == GangKind::kVolcano || gang.kind == GangKind::kKueue;
       return gang.min_count.value_or(declared[g]) - (counts_succeeded ? state.absent.succeeded : 0);
     };
-    const auto moves_whole = [&](uint32_t g) {
+    const auto is_known = [&](uint32_t g) {
       const Gang& gang = catalog_.gangs()[g];
-      const bool is_known =
-          gang.not_understood.empty() && (gang.has_object || !HasPodGroup(gang.kind));
-      return options_.drain.gangs == Gangs::kMove && is_known && !late.contains(g) &&
+      return gang.not_understood.empty() && (gang.has_object || !HasPodGroup(gang.kind));
+    };
+    const auto moves_whole = [&](uint32_t g) {
+      return options_.drain.gangs == Gangs::kMove && is_known(g) && !late.contains(g) &&
              moved_of[g] == running[g] && running[g] >= least(g);
     };
     for (const PodId pod : moved) {
@@ -178,7 +179,7 @@ class Replay {
       if (shape.safe_to_evict == SafeToEvict::kTrue) continue;
       for (const uint32_t g : shape.gangs) {
         const Gang& gang = catalog_.gangs()[g];
-        if (gang.not_understood.empty()) {
+        if (is_known(g)) {
           const bool alone = running[g] <= 1 && least(g) <= 1;
           const bool has_least = gang.min_count.has_value() || declared[g] > 0;
           if (alone || (gang.one_by_one && !has_least)) continue;

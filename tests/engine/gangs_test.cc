@@ -198,8 +198,11 @@ TEST_F(GangsTest, CountedAnewMovedPodsRunAgain) {
 TEST_F(GangsTest, AGangOfOnePodMoves) {
   Cluster cluster;
   cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(Pod("filler").On("b").Cpu(5000));
-  Make(cluster.Add(Member("train-0", "c")));
+  cluster.Add(Member("train-0", "c"));
+  Make(Cluster(cluster).Add(Group("train", 1, /*whole=*/true)));
   EXPECT_THAT(Removed(), UnorderedElementsAre("c"));
+  Make(cluster);  // Nothing says how many pods the gang has.
+  EXPECT_THAT(Removed(), IsEmpty());
 }
 
 TEST_F(GangsTest, PodsThatHaveEndedOrAreDeclaredSafeDoNotStay) {
@@ -288,8 +291,26 @@ TEST_F(GangsTest, ALonePodOfALargerGangStays) {
     request_.planner.drain.gangs = Gangs::kKeep;
     for (const std::string_view wrong : {"", "0", "-3", "many"}) {
       Make(OneSized(key, wrong));
-      EXPECT_THAT(Removed(), UnorderedElementsAre("c")) << key.size << " " << wrong;
+      EXPECT_THAT(Removed(), IsEmpty()) << key.size << " " << wrong;
+      EXPECT_EQ(snapshot_->catalog().gangs().at(0).not_understood,
+                "the declared size is not a positive number");
     }
+  }
+}
+
+TEST_F(GangsTest, TheOnlyRunningPodStaysIfOthersMayComeOrRunElsewhere) {
+  const SizeKey ray = {"ray.io/cluster", "no-size"};
+  for (const std::string_view other : {"", "gone", "deleted"}) {
+    Cluster cluster = OneSized(ray, "1");
+    Pod pod = Sized("x-1", other == "gone" ? "gone" : other.empty() ? "" : "b", ray, "1");
+    if (other == "deleted") pod.DeletedAt(1);
+    Make(cluster.Add(std::move(pod)));
+    for (const Gangs rule : {Gangs::kKeep, Gangs::kMove}) {
+      request_.planner.drain.gangs = rule;
+      const bool moves_along = rule == Gangs::kMove && other != "gone";
+      EXPECT_EQ(Removed().size(), moves_along ? 1u : 0u) << other;
+    }
+    request_.planner.drain.gangs = Gangs::kKeep;
   }
 }
 
@@ -371,6 +392,30 @@ TEST_F(GangsTest, AJobSetIsWholeIfItsInputHasPodsOfEachJob) {
     EXPECT_EQ(snapshot_->catalog().gang_states().gangs.at(0).missing, jobs == "2" ? 0 : 1);
   }
   request_.planner.drain.gangs = Gangs::kKeep;
+}
+
+TEST_F(GangsTest, AJobIsThereIfAPodOfItRunsOrHasSucceeded) {
+  for (const std::string_view phase : {"Running", "Succeeded", "Failed", "Pending"}) {
+    Cluster cluster;
+    cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000));
+    cluster.Add(Pod("filler").On("b").Cpu(5000));
+    for (const std::string_view job : {"one", "two"}) {
+      Pod pod(job);
+      if (job == "one") {
+        pod.On("c");
+      } else if (phase != "Pending") {
+        pod.On("b").Phase(phase);
+      }
+      cluster.Add(pod.Cpu(100)
+                      .OwnedBy("Job", job)
+                      .Label("jobset.sigs.k8s.io/jobset-name", "train")
+                      .Label("jobset.sigs.k8s.io/global-replicas", "2"));
+    }
+    Make(cluster);
+    const bool is_there = phase == "Running" || phase == "Succeeded";
+    EXPECT_EQ(snapshot_->catalog().gang_states().gangs.at(0).missing, is_there ? 0 : 1) << phase;
+    EXPECT_EQ(Removed().size(), phase == "Succeeded" ? 1u : 0u) << phase;
+  }
 }
 
 TEST_F(GangsTest, TheVerifierRefusesAPlanThatBreaksAGang) {

@@ -672,6 +672,27 @@ TEST(DynamicResourcesTest, ARequestForACapacityThatTheDeviceLacksFindsNone) {
   EXPECT_EQ(Why(snapshot, "q", "a"), "DynamicResources: cannot allocate all claims");
 }
 
+// Symptom: a step of 0 crashed where the reason was looked for.
+TEST(DynamicResourcesTest, APolicyThatIsNotUnderstoodRoundsNoAmount) {
+  for (const std::string_view step : {"0", "-1", "much"}) {
+    objects::Device device = SharedDevice("gpu-0", "10Gi");
+    device.capacity[0].has_range = true;
+    device.capacity[0].range_min = "1Gi";
+    device.capacity[0].range_step = step;
+    const ClusterSnapshot snapshot = Cluster()
+                                         .Add(Class("gpu"))
+                                         .Add(Slice("a", {device}))
+                                         .Add(Own("p", "p", {Takes("5Gi")}))
+                                         .Add(Node("a"))
+                                         .Add(Asks("p", "p", "p"))
+                                         .Build();
+    const FilterVerdict verdict = Explain(
+        snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, "p")), NodeNamed(snapshot, "a"));
+    EXPECT_FALSE(verdict.fits) << step;
+    EXPECT_THAT(verdict.detail, ::testing::HasSubstr("validRange.step")) << step;
+  }
+}
+
 TEST(DeviceCapacityInfoTest, ARequestIsRoundedAsThePolicyDemands) {
   const auto milli = [](int64_t amount) { return absl::int128(amount) * 1'000'000; };
   const auto taken = [&](const DeviceCapacityInfo& capacity, int64_t asked) {

@@ -128,6 +128,20 @@ class PutSink : public AnyObjectSink {
   Planned& to_;
 };
 
+// Symptom: a cluster with devices and without claims crashed.
+TEST(PlanTotalsTest, CountDevicesThatNoClaimUses) {
+  Planned planned;
+  PutSink put(planned);
+  samples::DeviceSink sink({.used_max = 0, .one_product = true}, put);
+  ASSERT_TRUE(sink.OnNode(Node("a").raw).ok());
+  ASSERT_TRUE(sink.OnNode(Node("b").raw).ok());
+  ASSERT_TRUE(sink.OnPod(Pod("web").Uid("w").On("a").Cpu(100).raw).ok());
+  const PlanTotals totals = planned.Totals();
+  ASSERT_EQ(totals.devices.size(), 1u);
+  EXPECT_EQ(totals.devices[0].devices, 16u);
+  EXPECT_EQ(totals.devices[0].in_use, 0u);
+}
+
 TEST(PlanTotalsTest, CountDevicesByDriverAndProduct) {
   Planned planned;
   EXPECT_THAT(planned.Totals().devices, IsEmpty());
