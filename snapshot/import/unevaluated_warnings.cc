@@ -4,14 +4,17 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "snapshot/catalog.h"
+#include "snapshot/devices.h"
 #include "snapshot/import/advice.h"
 
 namespace ebb {
@@ -237,6 +240,37 @@ void WarnOfVpas(const ClusterSnapshot& cluster, std::vector<InputWarning>& warni
                       ""});
 }
 
+// Warns about pools of devices from which ebb allocates nothing.
+void WarnOfDevicePools(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = cluster.catalog();
+  const Devices& devices = catalog.devices();
+  if (!devices.HasSlices()) return;
+  absl::flat_hash_set<std::pair<TextId, TextId>> seen;  // Of driver and pool.
+  Found pools;
+  cluster.alive().ForEach([&](NodeId node) {
+    for (const NodePool& pool : devices.PoolsOf(node)) {
+      const bool is_understood = pool.not_understood == nullptr;
+      if (is_understood && !pool.incomplete && !pool.invalid) continue;
+      const SliceInfo& first = devices.slice(pool.first_slice);
+      if (!seen.insert({first.driver, first.pool}).second) continue;
+      pools.Add(absl::StrCat(
+          Absl(catalog.Text(first.driver)), "/", Absl(catalog.Text(first.pool)), ": ",
+          is_understood
+              ? std::string(pool.incomplete
+                                ? "slices of its newest generation are missing"
+                                : "two devices, or two sets of counters, have the same name")
+              : absl::StrCat("ResourceSlice ", Absl(catalog.Text(pool.wrong_slice)), ": ",
+                             *pool.not_understood)));
+    }
+  });
+  if (pools.count == 0) return;
+  warnings.push_back(
+      {"DevicePoolsNotEvaluated",
+       absl::StrCat("no device is allocated from ", Count(pools.count, "pool", "pools"), ": ",
+                    Printable(pools.Text())),
+       ""});
+}
+
 std::string_view GroupOfOwner(std::string_view api_version) {
   const size_t slash = api_version.find('/');
   return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
@@ -310,6 +344,7 @@ void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot&
   WarnOfPodGroups(cluster, warnings);
   WarnOfBuffers(cluster, warnings);
   WarnOfVpas(cluster, warnings);
+  WarnOfDevicePools(cluster, warnings);
   WarnOfControllers(cluster, warnings);
   WarnOfBudgets(cluster, warnings);
 }

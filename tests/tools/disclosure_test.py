@@ -194,6 +194,18 @@ class DisclosureTest(base.EbbTest):
                             "reservedFor": [{"resource": "pods", "name": name, "uid": "uid-" + name}]}}
         return [user, claim]
 
+    # Symptom: the plan said that pods find no room, and named no slice.
+    def test_pools_from_which_nothing_is_allocated_are_named(self):
+        odd, lacking, whole = self.devices("a", "a100"), self.devices("b", "a100"), self.devices("c", "a100")
+        odd["spec"]["devices"][0]["newField"] = 1
+        lacking["spec"]["pool"]["resourceSliceCount"] = 2
+        for slices, text in (
+                ([odd, whole], "1 pool: gpu.example.com/a: ResourceSlice a: spec.devices[].newField"),
+                ([lacking, whole], "1 pool: gpu.example.com/b: slices of its newest generation are missing"),
+                ([odd, lacking], "2 pools: gpu.example.com/a: ResourceSlice a: spec.devices[].newField and 1 more")):
+            plan, _ = self.plan([node("a"), node("b"), node("c"), *slices])
+            self.assertEqual(self.warnings(plan)["DevicePoolsNotEvaluated"], "no device is allocated from " + text)
+
     # Symptom: the reason of the devices was computed, and no answer showed it.
     def test_the_device_that_does_not_serve_a_pod_is_named(self):
         cluster = [{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
