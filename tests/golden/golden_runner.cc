@@ -318,6 +318,7 @@ class Replay {
     result.ignore_daemonsets_utilization = options.at("ignore_daemonsets_utilization");
     result.ignore_mirror_pods_utilization = options.at("ignore_mirror_pods_utilization");
     result.unremovable_node_recheck_timeout_s = options.at("unremovable_recheck_s");
+    result.drain.gangs = Gangs::kIgnore;  // As the autoscaler, whose answers these are.
     result.drain.skip_nodes_with_system_pods = options.at("skip_nodes_with_system_pods");
     result.drain.skip_nodes_with_local_storage = options.at("skip_nodes_with_local_storage");
     result.drain.skip_nodes_with_custom_controller_pods =

@@ -689,7 +689,7 @@ TEST(DynamicResourcesTest, APolicyThatIsNotUnderstoodRoundsNoAmount) {
     const FilterVerdict verdict = Explain(
         snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, "p")), NodeNamed(snapshot, "a"));
     EXPECT_FALSE(verdict.fits) << step;
-    EXPECT_THAT(verdict.detail, ::testing::HasSubstr("validRange.step")) << step;
+    EXPECT_THAT(Why(snapshot, "p", "a"), ::testing::HasSubstr("validRange.step")) << step;
   }
 }
 

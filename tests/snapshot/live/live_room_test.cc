@@ -82,7 +82,7 @@ TEST_F(LiveRoomTest, AGangFollowsItsPodsAndItsGroup) {
   const Pod two = Member("two", "b");
   const Pod three = Member("three", "b");
   Put(&one.raw);
-  EXPECT_FALSE(IsHeld("one"));  // A gang of one.
+  EXPECT_TRUE(IsHeld("one"));  // Its group is not known.
   Put(&two.raw);
   EXPECT_TRUE(IsHeld("one"));
   EXPECT_TRUE(IsHeld("two"));
@@ -160,6 +160,11 @@ TEST_F(LiveRoomTest, AGangCountsItsPodsThatHaveEnded) {
 TEST_F(LiveRoomTest, AReaderDoesNotSeeAGangGrow) {
   Put(&a_.raw);
   Put(&b_.raw);
+  auto group = Named<objects::PodGroup>("train");
+  group.group = "scheduling.k8s.io";
+  group.min_count = 1;
+  group.whole = true;
+  Put(objects::StorageObject(group));
   const Pod one = Member("one", "a");
   const Pod two = Member("two", "b");
   Put(&one.raw);
