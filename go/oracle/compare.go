@@ -97,8 +97,8 @@ func comparePod(want, got *PodVerdicts) []Disagreement {
 				Got: got.Nodes[i]})
 		}
 	}
-	if len(found) == 0 {
-		// Scores depend on all nodes that fit.
+	// Scores depend on all nodes that fit.
+	if len(found) == 0 && !slices.ContainsFunc(got.Nodes, func(node Verdict) bool { return waitsForDriver(&node) }) {
 		found = compareScores(want, got)
 	}
 	return found
