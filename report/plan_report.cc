@@ -200,12 +200,9 @@ PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod) {
                               .name = catalog.Text(catalog.pod(pod).name),
                               .reason = {}};
   if (!shape.has_controller) return workload;
-  workload.kind = catalog.Text(shape.controller.kind);
-  workload.name = catalog.Text(shape.controller.name);
-  if (const std::string_view deployment = DeploymentOf(catalog, shape); !deployment.empty()) {
-    workload.kind = "Deployment";
-    workload.name = deployment;
-  }
+  const auto [kind, name] = WorkloadNameOf(catalog, shape);
+  workload.kind = kind;
+  workload.name = name;
   return workload;
 }
 

@@ -238,7 +238,7 @@ class Workloads {
   static constexpr uint32_t kUnseen = ~uint32_t{0};
   static constexpr uint32_t kNone = kUnseen - 1;
 
-  // As WorkloadOf() names it.  The texts are the catalog's.
+  // Of WorkloadNameOf(): the texts are the catalog's.
   struct Key {
     TextId namespace_name;
     std::string_view kind;
@@ -255,13 +255,8 @@ class Workloads {
     if (index != kUnseen) return index;
     const PodShape& shape = catalog_.shape_of(pod);
     if (!shape.has_controller) return index = kNone;
-    Key key{.namespace_name = shape.namespace_name,
-            .kind = "Deployment",
-            .name = DeploymentOf(catalog_, shape)};
-    if (key.name.empty()) {
-      key.kind = catalog_.Text(shape.controller.kind);
-      key.name = catalog_.Text(shape.controller.name);
-    }
+    const auto [kind, name] = WorkloadNameOf(catalog_, shape);
+    const Key key{.namespace_name = shape.namespace_name, .kind = kind, .name = name};
     const auto [place, is_new] =
         index_of_.try_emplace(key, static_cast<uint32_t>(workloads_.size()));
     if (is_new) workloads_.emplace_back();

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/check.h"
 #include "snapshot/matching.h"
 
 namespace ebb {
@@ -16,6 +17,14 @@ std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
   if (text.empty() || replica_set.size() < text.size() + 2) return "";
   const std::string_view name = replica_set.substr(0, replica_set.size() - text.size() - 1);
   return replica_set.ends_with(text) && replica_set[name.size()] == '-' ? name : "";
+}
+
+WorkloadName WorkloadNameOf(const Catalog& catalog, const PodShape& shape) {
+  EBB_CHECK(shape.has_controller);
+  if (const std::string_view name = DeploymentOf(catalog, shape); !name.empty()) {
+    return {.kind = "Deployment", .name = name};
+  }
+  return {.kind = catalog.Text(shape.controller.kind), .name = catalog.Text(shape.controller.name)};
 }
 
 std::string_view CronJobOf(const Catalog& catalog, const PodShape& shape) {
