@@ -151,7 +151,7 @@ func measureLoops(b *testing.B, nodes int, name string, took map[string][]float6
 			added := newPod(some[j].Spec.NodeName)
 			check(b, client.Tracker().Delete(apiv1.SchemeGroupVersion.WithResource("pods"), "default", some[j].Name))
 			check(b, client.Tracker().Add(added))
-			// The fake client holds few events that nobody has read.
+			// The fake client holds few events that were not read.
 			for _, err := pods.Pods("default").Get(added.Name); err != nil; _, err = pods.Pods("default").Get(added.Name) {
 				time.Sleep(100 * time.Microsecond)
 			}

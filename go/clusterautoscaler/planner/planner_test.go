@@ -46,6 +46,7 @@ import (
 	"ebb/go/clusterautoscaler/choice"
 	"ebb/go/clusterautoscaler/engine"
 	"ebb/go/clusterautoscaler/fallback"
+	"ebb/go/clusterautoscaler/message"
 	"ebb/go/clusterautoscaler/remote"
 	"ebb/go/clusterautoscaler/shadow"
 	"ebb/go/clusterautoscaler/wire"
@@ -351,7 +352,7 @@ func TestRefusedRemovals(t *testing.T) {
 			if len(records) != 2 {
 				t.Fatalf("records %v", records)
 			}
-			var record mismatch
+			var record message.Record
 			text, err := os.ReadFile(records[0])
 			check(t, err)
 			check(t, json.Unmarshal(text, &record))

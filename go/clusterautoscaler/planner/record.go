@@ -13,26 +13,9 @@ import (
 	"ebb/go/clusterautoscaler/wire"
 )
 
-// mismatch is a removal that the autoscaler's own simulation refused, with all that ebb knew.
-type mismatch struct {
-	Node    string `json:"node"`
-	Refusal string `json:"refusal"`
-	// Of whose scheduler the rules apply.
-	KubernetesVersion string `json:"kubernetesVersion"`
-	// Settings and PlanInput of wire/planner.proto.
-	Settings json.RawMessage `json:"settings"`
-	Request  json.RawMessage `json:"request"`
-	// A List, as `kubectl get -o json` prints it.
-	Cluster struct {
-		APIVersion string            `json:"apiVersion"`
-		Kind       string            `json:"kind"`
-		Items      []json.RawMessage `json:"items"`
-	} `json:"cluster"`
-}
-
-// record writes a file about a mismatch, which package replay reads, and returns its path.
+// record writes a message.Record, and returns its path.
 func (p *Planner) record(a *asking, node string, refusal error) (path string, err error) {
-	m := mismatch{Node: node, Refusal: refusal.Error(), KubernetesVersion: "v" + p.meaning.version + ".0"}
+	m := message.Record{Node: node, Refusal: refusal.Error(), KubernetesVersion: "v" + p.meaning.version + ".0"}
 	settings, err := message.SettingsOf(*p.configured)
 	if err != nil {
 		return "", err

@@ -36,18 +36,6 @@ func main() {
 	}
 }
 
-// record is what the planner writes.
-type record struct {
-	Node              string          `json:"node"`
-	Refusal           string          `json:"refusal"`
-	KubernetesVersion string          `json:"kubernetesVersion"`
-	Settings          json.RawMessage `json:"settings"`
-	Request           json.RawMessage `json:"request"`
-	Cluster           struct {
-		Items []json.RawMessage `json:"items"`
-	} `json:"cluster"`
-}
-
 const (
 	session = "replay"
 	// Objects in a message.
@@ -60,7 +48,7 @@ func run(ctx context.Context, address, path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var r record
+	var r message.Record
 	if err := json.Unmarshal(text, &r); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -92,7 +80,7 @@ func run(ctx context.Context, address, path string, out io.Writer) error {
 	return err
 }
 
-func ask(ctx context.Context, stub plannergrpc.PlannerClient, r *record) (*clusterautoscaler.Result, error) {
+func ask(ctx context.Context, stub plannergrpc.PlannerClient, r *message.Record) (*clusterautoscaler.Result, error) {
 	opened, err := stub.Open(ctx, &plannerpb.OpenRequest{Session: session, AsGiven: true})
 	if err != nil {
 		return nil, err
