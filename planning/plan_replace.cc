@@ -31,7 +31,7 @@ constexpr double kWorthOfUnit = 1e6;
 // Karpenter's MinInstanceTypesForSpotToSpotConsolidation.
 constexpr size_t kSpotTypesMin = 15;
 
-// Whether Karpenter makes the nodes, whoever's rules hold for their removal.
+// Whether Karpenter makes the nodes, also if the autoscaler's rules hold for their removal.
 bool IsOfKarpenter(PoolManager manager) { return manager != PoolManager::kClusterAutoscaler; }
 
 // --- What a plan saves -----------------------------------------------------------------

@@ -195,7 +195,7 @@ struct GangAbsent {
 // The pods of a gang that are not in the catalog: ended and expendable ones (listed_pods.h).
 struct GangLeftOut {
   GangAbsent pods;
-  absl::flat_hash_map<TextId, int64_t> jobs;  // kJobSet: their pods, by the Job's name.
+  absl::flat_hash_map<TextId, int64_t> jobs;  // kJobSet: pods that have succeeded, by Job.
 };
 // What CountGangs (gangs.h) found.
 struct GangStates {

@@ -109,7 +109,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     try:
         _print_summary(result)
         sys.stdout.flush()
-    except BrokenPipeError:  # Nobody reads the summary; the rows are written.
+    except BrokenPipeError:  # The reader of the summary is gone; the rows are written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1 if arguments.strict and result.errors else 0
 

@@ -444,7 +444,7 @@ def test_a_name_that_is_not_utf_8_is_a_name_with_escapes(tmp_path: Path, out: Pa
 
 def test_a_fifo_that_a_glob_matches_is_a_row_with_the_error(tmp_path: Path, out: Path) -> None:
     dump(tmp_path / "a.pb")
-    os.mkfifo(tmp_path / "b.pb")  # It has no writer, so whoever opens it waits.
+    os.mkfifo(tmp_path / "b.pb")  # It has no writer, so opening it waits.
     rows = sweep(str(tmp_path / "*.pb"), {"today": {}}, out).table().to_pylist()
     errors = {row["cluster"]: row["error"] for row in rows}
     assert errors["a"] is None and errors["b"].endswith("b.pb: is not a regular file")
