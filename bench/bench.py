@@ -130,7 +130,7 @@ def rows_of(name, runs):
                     (">=", 1000) if rest == "sample_pod/protobuf" else None)]
     if kind == "Live_Fill":
         return [row(short, [r["items_per_second"] / 1e3 for r in runs], "k pods/s",
-                    (">=", 1000) if rest.endswith("/protobuf") else None)]
+                    (">=", 1000) if "/protobuf" in rest else None)]
     if kind == "Live_Memory":
         return [row(short + "/pod", [r["bytes/pod"] for r in runs], "B", ("<=", 500)),
                 row(short + "/node", [r["bytes/node"] for r in runs], "B", ("<=", 4096))]

@@ -8,12 +8,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/parallel.h"
 #include "bench/kubernetes_bytes.h"
 #include "bench/rows.h"
 #include "bench/timings.h"
@@ -75,26 +77,54 @@ void Fill(State& state, const std::string& workload) {
 }
 
 // The first fill, from Kubernetes' protobuf: the time includes reading it.
-void FillFromProtobuf(State& state, const std::string& workload) {
+// Reads batches of 1,000 objects on one thread while another takes them, as Sync of the daemon
+// does.  With one thread it reads and takes them in turn.
+void FillFromProtobuf(State& state, const std::string& workload, size_t threads) {
   constexpr size_t kBatch = 1000;
   const absl::StatusOr<KubernetesBytes> bytes = ToKubernetesBytes(workload);
   if (!bytes.ok()) return state.SkipWithError(bytes.status().ToString().c_str());
-  ChangeBatch batch;
+  struct Read {
+    std::span<const std::string> objects;
+    std::unique_ptr<ChangeBatch> batch;
+    absl::Status status;
+  };
+  std::vector<std::span<const std::string>> batches;
+  for (const auto* objects : {&bytes->others, &bytes->pods}) {
+    for (size_t begin = 0; begin < objects->size(); begin += kBatch) {
+      batches.push_back(
+          std::span(*objects).subspan(begin).first(std::min(kBatch, objects->size() - begin)));
+    }
+  }
+  const Parallelism parallelism(threads);
+  std::vector<std::unique_ptr<ChangeBatch>> unused;  // Their memory is used again.
   for (auto _ : state) {
     auto filled = std::make_unique<LiveSnapshot>();
     LiveSnapshot& live = *filled;
     absl::Status put;
-    const auto take = [&] {
-      put.Update(live.Take(batch.changes()));
-      batch.Clear();
-    };
-    for (const auto* objects : {&bytes->others, &bytes->pods}) {
-      for (const std::string& object : *objects) {
-        put.Update(batch.PutProtobuf(object));
-        if (batch.changes().size() == kBatch) take();
+    WorkAhead<Read> ahead(parallelism, [](Read& read) {
+      for (const std::string& object : read.objects) {
+        read.status.Update(read.batch->PutProtobuf(object));
       }
-      take();
+    });
+    const auto take = [&] {
+      Read read = ahead.Pop();
+      put.Update(read.status);
+      put.Update(live.Take(read.batch->changes()));
+      read.batch->Clear();
+      unused.push_back(std::move(read.batch));
+    };
+    for (const std::span<const std::string> objects : batches) {
+      if (ahead.size() == 2 * threads) take();
+      std::unique_ptr<ChangeBatch> batch;
+      if (unused.empty()) {
+        batch = std::make_unique<ChangeBatch>();
+      } else {
+        batch = std::move(unused.back());
+        unused.pop_back();
+      }
+      ahead.Push({.objects = objects, .batch = std::move(batch), .status = {}});
     }
+    while (ahead.size() > 0) take();
     if (!put.ok()) return state.SkipWithError(put.ToString().c_str());
     benchmark::DoNotOptimize(live.Snapshot().nodes());
     if (live.Pods() != bytes->pods.size()) return state.SkipWithError("pods are missing");
@@ -538,7 +568,10 @@ void RegisterLiveRows(const std::vector<std::string>& changed) {
   for (const std::string workload : {"uniform:5000", "mixed:5000"}) {
     add("Fill", workload, Fill);
     add("Fill", workload + "/protobuf",
-        [=](State& state, const std::string&) { FillFromProtobuf(state, workload); });
+        [=](State& state, const std::string&) { FillFromProtobuf(state, workload, 1); });
+    add("Fill", workload + "/protobuf/threads:2", [=](State& state, const std::string&) {
+      FillFromProtobuf(state, workload, 2);
+    })->UseRealTime();
     add("Memory", workload, Memory)->Iterations(1)->Repetitions(1);
     add("Churn", workload, ReplacePods)->UseManualTime();
     add("ChurnAndPass", workload, ReplaceAndPlan);
