@@ -1,6 +1,7 @@
 #include "session/plan_digest.h"
 
 #include <algorithm>
+#include <span>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
@@ -48,13 +49,17 @@ uint64_t FactsHash(const PlanReport& report, NodeId node) {
                       Absl(facts.capacity_type), group == nullptr ? "" : group->name);
 }
 
-void PutUses(const PlanContext& context, PlanDigest& digest) {
-  const Catalog& catalog = context.catalog();
-  const auto& uses = context.made->plan.utilization;
-  for (uint32_t node = 0; node < uses.size(); ++node) {
-    if (!uses[node]) continue;
-    digest.nodes[Absl(catalog.NodeName(NodeId{node}))].use = UseHash(catalog, *uses[node]);
+// The digest of what is known of each node, by NodeId.  Nodes of which the plan says nothing are
+// left out.
+PlanDigest DigestOf(PlanDigest::Form form, const Catalog& catalog,
+                    std::span<const PlanDigest::Node> by_node) {
+  PlanDigest digest{.form = form, .nodes = {}, .names = catalog.shared_symbols()};
+  digest.nodes.reserve(by_node.size());
+  for (uint32_t n = 0; n < by_node.size(); ++n) {
+    const PlanDigest::Node& node = by_node[n];
+    if (node.is_listed || node.use != 0) digest.nodes.emplace(catalog.NodeName(NodeId{n}), node);
   }
+  return digest;
 }
 
 }  // namespace
@@ -91,8 +96,7 @@ PlanDigest DataDigest(const PlanContext& context, PodHashes& pods) {
     return hash;
   };
   const Plan& plan = context.made->plan;
-  PlanDigest digest{.form = PlanDigest::Form::kData, .nodes = {}};
-  digest.nodes.reserve(catalog.nodes());
+  std::vector<PlanDigest::Node> by_node(catalog.nodes());
   uint32_t place = 0;
   for (const RemovableNode& removal : plan.remove) {
     uint64_t hash = absl::HashOf(removal.risky, PodsHash(pods, removal.daemonset),
@@ -100,25 +104,24 @@ PlanDigest DataDigest(const PlanContext& context, PodHashes& pods) {
     for (const Move& move : removal.moves) {
       hash = absl::HashOf(hash, pods.Of(move.pod), node_hash(move.to));
     }
-    digest.nodes[Absl(catalog.NodeName(removal.node))] = {
-        .place = place++, .is_listed = true, .entry = hash};
+    by_node[Index(removal.node)] = {.place = place++, .is_listed = true, .entry = hash};
   }
   for (const UnremovableNode& kept : plan.keep) {
-    digest.nodes[Absl(catalog.NodeName(kept.node))] = {
-        .place = {}, .is_listed = true, .entry = KeptHash(catalog, kept)};
+    by_node[Index(kept.node)] = {.place = {}, .is_listed = true, .entry = KeptHash(catalog, kept)};
   }
-  PutUses(context, digest);
-  return digest;
+  for (uint32_t n = 0; n < plan.utilization.size(); ++n) {
+    if (plan.utilization[n]) by_node[n].use = UseHash(catalog, *plan.utilization[n]);
+  }
+  return DigestOf(PlanDigest::Form::kData, catalog, by_node);
 }
 
 PlanDigest DecisionDigest(const PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
-  PlanDigest digest{.form = PlanDigest::Form::kJson, .nodes = {}};
-  digest.nodes.reserve(catalog.nodes());
+  std::vector<PlanDigest::Node> by_node(catalog.nodes());
   // An entry contains the utilization.  The order of the entries does not count.
   const auto put = [&](NodeId node, std::optional<uint32_t> place, uint64_t hash) {
     const auto& use = report.context.made->plan.utilization[Index(node)];
-    digest.nodes[Absl(catalog.NodeName(node))] = {
+    by_node[Index(node)] = {
         .place = place,
         .is_listed = true,
         .entry = absl::HashOf(hash, FactsHash(report, node), use ? UseHash(catalog, *use) : 0)};
@@ -134,7 +137,7 @@ PlanDigest DecisionDigest(const PlanReport& report) {
   for (const PlanReport::Kept& kept : report.keep) {
     put(kept.why.node, std::nullopt, absl::HashOf(KeptHash(catalog, kept.why), Absl(kept.reason)));
   }
-  return digest;
+  return DigestOf(PlanDigest::Form::kJson, catalog, by_node);
 }
 
 PlanDifference DifferenceOf(const PlanDigest& before, const PlanDigest& now) {
@@ -143,7 +146,7 @@ PlanDifference DifferenceOf(const PlanDigest& before, const PlanDigest& now) {
   struct Common {
     uint32_t place;
     uint32_t place_before;
-    const std::string* name;
+    std::string_view name;
     bool has_use;
   };
   std::vector<Common> common;
@@ -151,21 +154,21 @@ PlanDifference DifferenceOf(const PlanDigest& before, const PlanDigest& now) {
     const auto it = before.nodes.find(name);
     const PlanDigest::Node* const last = it == before.nodes.end() ? nullptr : &it->second;
     const bool has_other_use = last == nullptr ? node.use != 0 : node.use != last->use;
-    if (has_other_use && node.use != 0) difference.uses.insert(name);
+    if (has_other_use && node.use != 0) difference.uses.emplace(name);
     if (!node.is_listed) {
       if (last == nullptr || !last->is_listed) continue;
       difference.gone.emplace_back(name);
-      if (node.use != 0) difference.uses.insert(name);
+      if (node.use != 0) difference.uses.emplace(name);
       continue;
     }
     const bool is_same = last != nullptr && last->is_listed && last->entry == node.entry &&
                          last->place.has_value() == node.place.has_value() &&
                          !(has_other_use && node.use == 0);
     if (!is_same) {
-      difference.entries.insert(name);
-      if (node.use != 0) difference.uses.insert(name);
+      difference.entries.emplace(name);
+      if (node.use != 0) difference.uses.emplace(name);
     } else if (node.place) {
-      common.push_back({*node.place, *last->place, &name, node.use != 0});
+      common.push_back({*node.place, *last->place, name, node.use != 0});
     }
   }
   for (const auto& [name, last] : before.nodes) {
@@ -178,8 +181,8 @@ PlanDifference DifferenceOf(const PlanDigest& before, const PlanDigest& now) {
   for (const Common& each : common) {
     latest = std::max(latest, each.place_before);
     if (each.place_before == latest) continue;
-    difference.entries.insert(*each.name);
-    if (each.has_use) difference.uses.insert(*each.name);
+    difference.entries.emplace(each.name);
+    if (each.has_use) difference.uses.emplace(each.name);
   }
   return difference;
 }

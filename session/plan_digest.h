@@ -40,7 +40,9 @@ struct PlanDigest {
     uint64_t use = 0;        // Hash of its utilization; 0: the plan has none.
   };
   Form form = Form::kData;
-  absl::flat_hash_map<std::string, Node> nodes;
+  absl::flat_hash_map<std::string_view, Node> nodes;
+  // Owns the names in `nodes`: the Symbols of a catalog, or a copy of the names.
+  std::shared_ptr<const void> names;
 };
 
 // The hashes of pods' names, which are the same from plan to plan.  Reading a name takes up to six

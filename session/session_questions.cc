@@ -1,7 +1,9 @@
 #include "session/session_questions.h"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -72,10 +74,13 @@ Plan PartOf(const Catalog& catalog, const Plan& plan, const PlanDifference& diff
 
 // The digest of every entry as JSON.
 PlanDigest JsonDigest(const Json& plan) {
-  PlanDigest digest{.form = PlanDigest::Form::kJson, .nodes = {}};
+  PlanDigest digest{.form = PlanDigest::Form::kJson, .nodes = {}, .names = {}};
+  const auto names = std::make_shared<std::deque<std::string>>();
+  digest.names = names;
   for (const char* const list : {"remove", "keep"}) {
     for (const Json& entry : plan[list]) {
-      PlanDigest::Node& node = digest.nodes[entry["node"].get<std::string>()];
+      PlanDigest::Node& node =
+          digest.nodes[names->emplace_back(entry["node"].get_ref<const std::string&>())];
       node.is_listed = true;
       node.entry = absl::HashOf(CompactJson(entry));
       if (list == std::string_view("remove")) node.place = 0;
@@ -221,7 +226,7 @@ void SessionQuestions::PutDifference(const PlanContext& context, const std::stri
     WritePassPlan(context.catalog(), PartOf(context.catalog(), plan, difference),
                   reply.mutable_data());
     for (const wire::Removal& removal : reply.data().removes()) {
-      reply.add_places(*now->nodes.at(removal.node()).place);
+      reply.add_places(*now->nodes.at(std::string_view(removal.node())).place);
     }
     reply.mutable_gone_nodes()->Assign(difference.gone.begin(), difference.gone.end());
     if (difference.entries.empty() && difference.uses.empty() && difference.gone.empty()) {
