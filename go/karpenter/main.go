@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 func main() {
@@ -22,7 +23,24 @@ func run() error {
 	perFile := flag.Int("per-file", 50, "cases in one file")
 	folder := flag.String("o", "", "folder that gets the files SEED-NUMBER.json")
 	again := flag.Bool("answer", false, "instead of making cases, ask Karpenter again about those in the files of the arguments, and write its answers there")
+	cluster := flag.String("consolidate", "", "instead of making cases, run Karpenter's consolidation on the cluster in this file until it finds nothing more, and write the result to -o")
+	types := flag.String("types", "", "with -consolidate and -check: machine types, as bench/lognormal_cluster.py writes them")
+	prices := flag.String("prices", "", "with -consolidate and -check: their prices")
+	policy := flag.String("policy", "", "with -consolidate: consolidationPolicy of the NodePool, instead of that in the file")
+	limit := flag.Duration("limit", time.Hour, "with -consolidate: begin no command after this long")
+	left := flag.String("left", "", "with -consolidate: write the cluster that is left to this file")
+	plans := flag.Bool("check", false, "instead of making cases, ask Karpenter whether it could carry out plans of ebb: the arguments are CLUSTER.json PLAN.json ...")
 	flag.Parse()
+	if *plans {
+		kinds, err := readTypes(*types, *prices)
+		if err != nil {
+			return err
+		}
+		return checkAll(flag.Args(), kinds)
+	}
+	if *cluster != "" {
+		return recordConsolidation(*cluster, *types, *prices, *policy, *limit, *folder, *left)
+	}
 	if *again {
 		return answerAgain(flag.Args())
 	}
@@ -77,4 +95,20 @@ func answerAgain(paths []string) error {
 		}
 	}
 	return nil
+}
+
+func recordConsolidation(cluster, typesPath, pricesPath, policy string, limit time.Duration, to, left string) error {
+	types, err := readTypes(typesPath, pricesPath)
+	if err != nil {
+		return err
+	}
+	result, err := consolidate(cluster, types, policy, limit, left)
+	if err != nil {
+		return err
+	}
+	text, err := marshalConsolidation(result)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o644)
 }
