@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 )
 
@@ -19,6 +21,7 @@ type Plan struct {
 		Buy []struct {
 			Node        string `json:"node"`
 			MachineType string `json:"machineType"`
+			Like        string `json:"like"`
 		} `json:"buy"`
 	} `json:"replace"`
 	Remove []struct {
@@ -50,7 +53,7 @@ type Check struct {
 func (c *Check) accepted() bool { return len(c.Refused) == 0 && !c.OverBudget && c.AsPlanned.Fits }
 
 // check asks Karpenter whether the nodes of a plan may go and their pods fit where the plan puts them.
-func check(clusterPath, planPath string, types []InstanceType) (*Check, error) {
+func check(clusterPath, planPath string, types []InstanceType, clock clock.Clock) (*Check, error) {
 	text, err := os.ReadFile(planPath)
 	if err != nil {
 		return nil, err
@@ -59,13 +62,21 @@ func check(clusterPath, planPath string, types []InstanceType) (*Check, error) {
 	if err := json.Unmarshal(text, plan); err != nil {
 		return nil, fmt.Errorf("%s: %w", planPath, err)
 	}
-	c, err := newConsolidator(clusterPath, types, "")
+	c, err := newConsolidator(clusterPath, types, "", clock)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.prepare(); err != nil {
 		return nil, err
 	}
 	result := &Check{Removed: len(plan.Remove), Bought: len(plan.Replace.Buy), Refused: map[string]string{}}
 	for _, bought := range plan.Replace.Buy {
-		if _, err := c.add(bought.Node, bought.MachineType); err != nil {
+		like := c.stateNodes[bought.Like]
+		if like == nil || like.Node == nil || like.NodeClaim == nil {
+			return nil, fmt.Errorf("%s: new node %s is like %q, which is no node of Karpenter", planPath, bought.Node, bought.Like)
+		}
+		c.node, c.claim = like.Node, like.NodeClaim
+		if err := c.add(bought.Node, bought.MachineType); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +118,7 @@ func (c *consolidator) simulatePlan(plan *Plan, result *Check) (*Simulation, err
 	a := &c.asking
 	methods := []disruption.Method{method[*disruption.Emptiness](a), method[*disruption.MultiNodeConsolidation](a)}
 	var candidates []*disruption.Candidate
-	pools := map[string]int{}
+	taken := map[karpv1.DisruptionReason]map[string]int{methods[0].Reason(): {}, methods[1].Reason(): {}}
 	for _, removed := range plan.Remove {
 		candidate, err := c.newCandidate(c.stateNodes[removed.Node], disruption.GracefulDisruptionClass)
 		if err != nil {
@@ -118,27 +129,33 @@ func (c *consolidator) simulatePlan(plan *Plan, result *Check) (*Simulation, err
 			result.Refused[removed.Node] = "no method of consolidation takes it"
 			continue
 		}
-		pools[candidate.NodePool.Name]++
+		reason := methods[1].Reason()
+		if candidate.IsEmpty() {
+			reason = methods[0].Reason()
+		}
+		taken[reason][candidate.NodePool.Name]++
 		candidates = append(candidates, candidate)
 	}
-	allowed, err := c.allowed(methods[1].Reason())
-	if err != nil {
-		return nil, err
-	}
-	for pool, count := range pools {
-		result.OverBudget = result.OverBudget || count > allowed[pool]
+	for reason, pools := range taken {
+		allowed, err := c.allowed(reason)
+		if err != nil {
+			return nil, err
+		}
+		for pool, count := range pools {
+			result.OverBudget = result.OverBudget || count > allowed[pool]
+		}
 	}
 	return c.simulate(candidates...), nil
 }
 
 // checkAll prints a line for each pair of a cluster and a plan, and fails if Karpenter accepts not all of them.
-func checkAll(paths []string, types []InstanceType) error {
+func checkAll(paths []string, types []InstanceType, clock clock.Clock) error {
 	if len(paths)%2 != 0 {
 		return fmt.Errorf("a plan for each cluster is expected: CLUSTER.json PLAN.json ...")
 	}
 	refused := 0
 	for i := 0; i < len(paths); i += 2 {
-		result, err := check(paths[i], paths[i+1], types)
+		result, err := check(paths[i], paths[i+1], types, clock)
 		if err != nil {
 			return err
 		}

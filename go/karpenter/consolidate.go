@@ -71,15 +71,14 @@ func (c runningClock) After(time.Duration) <-chan time.Time {
 // A consolidator runs Karpenter's methods on a cluster and carries their commands out at once.
 type consolidator struct {
 	asking
-	pods     podsByNode
-	prices   map[string]float64
-	capacity map[string]Amounts
-	pool     *karpv1.NodePool
-	claim    *karpv1.NodeClaim // Replacements look like this one.
-	node     *corev1.Node
-	methods  []disruption.Method
-	result   *Consolidation
-	created  int
+	pods    podsByNode
+	sold    map[string]InstanceType
+	pool    *karpv1.NodePool
+	claim   *karpv1.NodeClaim // Replacements look like this one.
+	node    *corev1.Node
+	methods []disruption.Method
+	result  *Consolidation
+	created int
 	// The last command of the method "empty" saved nothing, and no other command came after it.
 	inVain bool
 }
@@ -87,10 +86,14 @@ type consolidator struct {
 // consolidate runs Karpenter's consolidation until it finds nothing more, or `limit` is over.  It writes the cluster that
 // is left to `left`, unless that is "".
 func consolidate(path string, types []InstanceType, policy string, limit time.Duration, left string) (*Consolidation, error) {
-	c, err := newConsolidator(path, types, policy)
+	c, err := newConsolidator(path, types, policy, runningClock{})
 	if err != nil {
 		return nil, err
 	}
+	if c.pool == nil || c.claim == nil || c.node == nil {
+		return nil, fmt.Errorf("%s: no NodePool, NodeClaim or Node", path)
+	}
+	c.result.Policy = string(c.pool.Spec.Disruption.ConsolidationPolicy)
 	for began := time.Now(); ; {
 		if time.Since(began) > limit {
 			c.result.End = "time limit"
@@ -140,14 +143,14 @@ func (c *consolidator) write(path string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-func newConsolidator(path string, types []InstanceType, policy string) (*consolidator, error) {
+func newConsolidator(path string, types []InstanceType, policy string, clock clock.Clock) (*consolidator, error) {
 	objects, err := readObjects(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &consolidator{prices: map[string]float64{}, capacity: map[string]Amounts{}}
+	c := &consolidator{sold: map[string]InstanceType{}}
 	for _, t := range types {
-		c.prices[t.Name], c.capacity[t.Name] = t.Price, t.Capacity
+		c.sold[t.Name] = t
 	}
 	for _, object := range objects {
 		switch object := object.(type) {
@@ -162,12 +165,9 @@ func newConsolidator(path string, types []InstanceType, policy string) (*consoli
 			c.node = object
 		}
 	}
-	if c.pool == nil || c.claim == nil || c.node == nil {
-		return nil, fmt.Errorf("%s: no NodePool, NodeClaim or Node", path)
-	}
 	var others []client.Object
 	c.pods, others = newPodsByNode(objects)
-	c.world = startKarpenter(c.pods.client(others), runningClock{}, types)
+	c.world = startKarpenter(c.pods.client(others), clock, types)
 	if err := c.fillState(); err != nil {
 		return nil, err
 	}
@@ -177,8 +177,7 @@ func newConsolidator(path string, types []InstanceType, policy string) (*consoli
 		}
 		c.methods = append(c.methods, m)
 	}
-	c.result = &Consolidation{Karpenter: karpenterVersion, Policy: string(c.pool.Spec.Disruption.ConsolidationPolicy),
-		Nodes: len(c.cluster.DeepCopyNodes()), Pods: c.pods.count(), Cost: rounded(c.cost(), 4), End: "nothing more"}
+	c.result = &Consolidation{Karpenter: karpenterVersion, Nodes: len(c.cluster.DeepCopyNodes()), Pods: c.pods.count(), Cost: rounded(c.cost(), 4), End: "nothing more"}
 	return c, nil
 }
 
@@ -186,7 +185,7 @@ func newConsolidator(path string, types []InstanceType, policy string) (*consoli
 func (c *consolidator) cost() float64 {
 	cost := 0.0
 	for _, node := range c.cluster.DeepCopyNodes() {
-		cost += c.prices[node.Labels()[corev1.LabelInstanceTypeStable]]
+		cost += c.sold[node.Labels()[corev1.LabelInstanceTypeStable]].Price
 	}
 	return cost
 }
@@ -370,10 +369,12 @@ func (c *consolidator) remove(candidate *disruption.Candidate) error {
 // buy adds a node of this type, which is ready at once.
 func (c *consolidator) buy(kind string) (string, error) {
 	c.created++
-	return c.add(fmt.Sprintf("bought-%d", c.created), kind)
+	name := fmt.Sprintf("bought-%d", c.created)
+	return name, c.add(name, kind)
 }
 
-func (c *consolidator) add(name, kind string) (string, error) {
+// add adds a node that looks like c.node, but for its type.
+func (c *consolidator) add(name, kind string) error {
 	claim, node := c.claim.DeepCopy(), c.node.DeepCopy()
 	for _, object := range []client.Object{claim, node} {
 		object.SetName(name)
@@ -383,22 +384,22 @@ func (c *consolidator) add(name, kind string) (string, error) {
 		labels[corev1.LabelHostname], labels[corev1.LabelInstanceTypeStable] = name, kind
 	}
 	claim.Status.NodeName, claim.Status.ProviderID, node.Spec.ProviderID = name, "recorded:///"+name, "recorded:///"+name
-	amounts := c.capacity[kind]
-	claim.Status.Capacity, claim.Status.Allocatable = amounts.list(), amounts.list()
-	node.Status.Capacity, node.Status.Allocatable = amounts.list(), amounts.list()
+	sold := c.sold[kind]
+	claim.Status.Capacity, claim.Status.Allocatable = sold.Capacity.list(), sold.Allocatable.list()
+	node.Status.Capacity, node.Status.Allocatable = sold.Capacity.list(), sold.Allocatable.list()
 	status := claim.Status
 	if err := c.client.Create(c.ctx, claim); err != nil {
-		return "", err
+		return err
 	}
 	claim.Status = status
 	if err := c.client.Status().Update(c.ctx, claim); err != nil {
-		return "", err
+		return err
 	}
 	if err := c.client.Create(c.ctx, node); err != nil {
-		return "", err
+		return err
 	}
 	c.cluster.UpdateNodeClaim(claim)
-	return name, c.cluster.UpdateNode(c.ctx, node)
+	return c.cluster.UpdateNode(c.ctx, node)
 }
 
 func readObjects(path string) ([]client.Object, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -92,7 +93,10 @@ func (p podsByNode) client(others []client.Object) client.Client {
 			}
 			for _, node := range nodes {
 				for _, pod := range p.on(node) {
-					pods.Items = append(pods.Items, *pod.DeepCopy())
+					if (options.Namespace == "" || options.Namespace == pod.Namespace) &&
+						(options.LabelSelector == nil || options.LabelSelector.Matches(labels.Set(pod.Labels))) {
+						pods.Items = append(pods.Items, *pod.DeepCopy())
+					}
 				}
 			}
 			return nil
