@@ -37,7 +37,7 @@ type Consolidation struct {
 	// Why it ended: "nothing more", "time limit", or "single-node timeout": no command was found within Karpenter's own
 	// limit, so that the next try would end the same way.
 	End string `json:"end"`
-	// Seconds of Karpenter's computation alone, by the clock and of the processor.  Its waits are left out.
+	// Seconds of Karpenter's computation alone, by the clock on the wall and of the processor.  Its waits are left out.
 	Seconds       float64 `json:"seconds"`
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	MultiTimeouts int     `json:"multi_timeouts"`
@@ -59,8 +59,18 @@ type Round struct {
 	CPU     float64  `json:"cpu"`
 }
 
-// runningClock is the real time, but nothing waits: Karpenter validates a command again after 15 seconds.
-type runningClock struct{ clock.RealClock }
+// A runningClock goes on while this process computes, whatever else the machine does, so that Karpenter's limit for
+// single-node consolidation holds as on a machine of its own.  Nothing waits: Karpenter validates a command again after
+// 15 seconds.
+type runningClock struct {
+	clock.RealClock
+	began time.Time
+}
+
+func newRunningClock() runningClock { return runningClock{began: time.Now().Add(-cpuTime())} }
+
+func (c runningClock) Now() time.Time                       { return c.began.Add(cpuTime()) }
+func (c runningClock) Since(before time.Time) time.Duration { return c.Now().Sub(before) }
 
 func (c runningClock) After(time.Duration) <-chan time.Time {
 	fired := make(chan time.Time, 1)
@@ -86,7 +96,7 @@ type consolidator struct {
 // consolidate runs Karpenter's consolidation until it finds nothing more, or `limit` is over.  It writes the cluster that
 // is left to `left`, unless that is "".
 func consolidate(path string, types []InstanceType, policy string, limit time.Duration, left string) (*Consolidation, error) {
-	c, err := newConsolidator(path, types, policy, runningClock{})
+	c, err := newConsolidator(path, types, policy, newRunningClock())
 	if err != nil {
 		return nil, err
 	}
@@ -204,20 +214,21 @@ func (c *consolidator) round() (bool, error) {
 		if c.inVain && m.Reason() == karpv1.DisruptionReasonEmpty {
 			continue
 		}
-		began := time.Now()
+		began, beganClock := time.Now(), c.clock.Now()
 		var err error
 		if command, err = c.ask(m); err != nil {
 			return false, err
 		}
-		spent := time.Since(began)
-		if m.ConsolidationType() == disruption.MultiNodeConsolidationType && spent >= disruption.MultiNodeConsolidationTimeoutDuration {
+		// The limit of multi-node consolidation is by the clock on the wall.
+		if m.ConsolidationType() == disruption.MultiNodeConsolidationType && time.Since(began) >= disruption.MultiNodeConsolidationTimeoutDuration {
 			c.result.MultiTimeouts++
 		}
 		if command != nil {
 			chosen = m
 			break
 		}
-		if m.ConsolidationType() == disruption.SingleNodeConsolidationType && spent >= disruption.SingleNodeConsolidationTimeoutDuration {
+		if m.ConsolidationType() == disruption.SingleNodeConsolidationType &&
+			c.clock.Since(beganClock) >= disruption.SingleNodeConsolidationTimeoutDuration {
 			c.result.End = "single-node timeout"
 		}
 	}

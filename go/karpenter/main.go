@@ -121,7 +121,7 @@ func checkPlans(paths []string, typesPath, pricesPath, at string) error {
 		}
 	}
 	if at == "" {
-		return checkAll(paths, types, runningClock{})
+		return checkAll(paths, types, newRunningClock())
 	}
 	now, err := time.Parse(time.RFC3339, at)
 	if err != nil {
