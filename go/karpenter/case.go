@@ -36,7 +36,7 @@ type List struct {
 	Items      []json.RawMessage `json:"items"`
 }
 
-// An InstanceType is a machine that the cloud sells in every zone: on demand at Price, as spot at SpotPrice.
+// An InstanceType is a machine that the cloud sells in every zone: on demand at Price, as spot at SpotPrice (0: not as spot).
 type InstanceType struct {
 	Name        string   `json:"name"`
 	Capacity    Amounts  `json:"capacity"`

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -34,7 +35,7 @@ import (
 type world struct {
 	ctx         context.Context
 	client      client.Client
-	clock       *stoppedClock
+	clock       clock.Clock
 	provider    *provider
 	recorder    *recorder
 	cluster     *state.Cluster
@@ -75,10 +76,16 @@ func newWorld(kase *Case, types []InstanceType) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	w := startKarpenter(newClient(objects), &stoppedClock{clocktesting.NewFakeClock(kase.Now)}, types)
+	return w, w.fillState()
+}
+
+// startKarpenter returns Karpenter with an empty cluster state.
+func startKarpenter(client client.Client, clock clock.Clock, types []InstanceType) *world {
 	w := &world{
 		ctx:      karpenterContext(),
-		client:   newClient(objects),
-		clock:    &stoppedClock{clocktesting.NewFakeClock(kase.Now)},
+		client:   client,
+		clock:    clock,
 		provider: newProvider(types),
 		recorder: &recorder{},
 	}
@@ -86,7 +93,7 @@ func newWorld(kase *Case, types []InstanceType) (*world, error) {
 	w.provisioner = provisioning.NewProvisioner(
 		w.client, w.recorder, w.provider, w.cluster, w.clock, nil, virtualpods.NewVirtualPodCache(w.client))
 	w.queue = disruption.NewQueue(w.client, w.recorder, w.cluster, w.clock, w.provisioner)
-	return w, w.fillState()
+	return w
 }
 
 // karpenterContext carries Karpenter's default options; it does not read the environment.

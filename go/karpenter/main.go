@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 func main() {
@@ -22,7 +25,21 @@ func run() error {
 	perFile := flag.Int("per-file", 50, "cases in one file")
 	folder := flag.String("o", "", "folder that gets the files SEED-NUMBER.json")
 	again := flag.Bool("answer", false, "instead of making cases, ask Karpenter again about those in the files of the arguments, and write its answers there")
+	cluster := flag.String("consolidate", "", "instead of making cases, run Karpenter's consolidation on the cluster in this file until it finds nothing more, and write the result to -o")
+	types := flag.String("types", "", "with -consolidate and -check: machine types, as bench/lognormal_cluster.py writes them (default: those of the cases)")
+	prices := flag.String("prices", "", "with -consolidate and -check: their prices")
+	policy := flag.String("policy", "", "with -consolidate: consolidationPolicy of the NodePool, instead of that in the file")
+	limit := flag.Duration("limit", time.Hour, "with -consolidate: begin no command after this long")
+	left := flag.String("left", "", "with -consolidate: write the cluster that is left to this file")
+	plans := flag.Bool("check", false, "instead of making cases, ask Karpenter whether it could carry out plans of ebb: the arguments are CLUSTER.json PLAN.json ...")
+	at := flag.String("at", "", "with -check: the time of the clusters, RFC 3339 (default: now)")
 	flag.Parse()
+	if *plans {
+		return checkPlans(flag.Args(), *types, *prices, *at)
+	}
+	if *cluster != "" {
+		return recordConsolidation(*cluster, *types, *prices, *policy, *limit, *folder, *left)
+	}
 	if *again {
 		return answerAgain(flag.Args())
 	}
@@ -77,4 +94,38 @@ func answerAgain(paths []string) error {
 		}
 	}
 	return nil
+}
+
+func recordConsolidation(cluster, typesPath, pricesPath, policy string, limit time.Duration, to, left string) error {
+	types, err := readTypes(typesPath, pricesPath)
+	if err != nil {
+		return err
+	}
+	result, err := consolidate(cluster, types, policy, limit, left)
+	if err != nil {
+		return err
+	}
+	text, err := marshalConsolidation(result)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o644)
+}
+
+func checkPlans(paths []string, typesPath, pricesPath, at string) error {
+	types := instanceTypes
+	if typesPath != "" {
+		var err error
+		if types, err = readTypes(typesPath, pricesPath); err != nil {
+			return err
+		}
+	}
+	if at == "" {
+		return checkAll(paths, types, newRunningClock())
+	}
+	now, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return fmt.Errorf("-at: %w", err)
+	}
+	return checkAll(paths, types, &stoppedClock{clocktesting.NewFakeClock(now)})
 }

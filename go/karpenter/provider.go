@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -36,12 +38,16 @@ func newProvider(types []InstanceType) *provider {
 
 func instanceType(t InstanceType) *cloudprovider.InstanceType {
 	capacityTypes := map[string]float64{karpv1.CapacityTypeOnDemand: t.Price, karpv1.CapacityTypeSpot: t.SpotPrice}
+	if t.SpotPrice == 0 {
+		delete(capacityTypes, karpv1.CapacityTypeSpot)
+	}
+	sold := slices.Sorted(maps.Keys(capacityTypes))
 	in := func(key string, values ...string) *scheduling.Requirement {
 		return scheduling.NewRequirement(key, corev1.NodeSelectorOpIn, values...)
 	}
 	var offerings cloudprovider.Offerings
 	for _, zone := range t.Zones {
-		for _, capacityType := range []string{karpv1.CapacityTypeOnDemand, karpv1.CapacityTypeSpot} {
+		for _, capacityType := range sold {
 			offerings = append(offerings, &cloudprovider.Offering{
 				Available: true,
 				Price:     capacityTypes[capacityType],
@@ -66,7 +72,7 @@ func instanceType(t InstanceType) *cloudprovider.InstanceType {
 			in(corev1.LabelArchStable, karpv1.ArchitectureAmd64),
 			in(corev1.LabelOSStable, string(corev1.Linux)),
 			in(corev1.LabelTopologyZone, t.Zones...),
-			in(karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeOnDemand, karpv1.CapacityTypeSpot)),
+			in(karpv1.CapacityTypeLabelKey, sold...)),
 	}
 }
 
