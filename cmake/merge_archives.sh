@@ -3,7 +3,7 @@
 #
 # Merges the archive MAIN, and the parts of other archives that it needs, into one archive OUT.  OUT has
 # a single object whose only global names are ebb_*, so that a program may link another version of the
-# same libraries.
+# same libraries.  OUT.map says which archives it has parts of.
 set -eu
 out=$1 main=$2 ld=$3 objcopy=$4 nm=$5 ar=$6
 shift 6
@@ -13,7 +13,7 @@ names=$out.names
 trap 'rm -f "$object" "$names"' EXIT
 # Removes section groups.  Otherwise a linker that finds the same group elsewhere would drop ours; our
 # names are local, so references to them would have no target.
-"$ld" -r --force-group-allocation -o "$object" --whole-archive "$main" --no-whole-archive \
+"$ld" -r --force-group-allocation -Map="$out.map" -o "$object" --whole-archive "$main" --no-whole-archive \
   -Bstatic --start-group "$@" --end-group
 "$objcopy" --strip-debug --wildcard --keep-global-symbol 'ebb_*' "$object"
 # g++ gives static variables of inline functions and templates GNU's unique binding, which makes them one

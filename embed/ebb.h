@@ -17,9 +17,10 @@
  * A cluster receives objects as bytes: a dump, or later changes.  Its answers are the same as for a
  * dump of its current objects.
  *
- * Messages:  requests and replies are the messages of planner.proto, which is installed beside this
- *            header, as JSON (protobuf's mapping) or in binary.  A request of size 0 has only
- *            defaults.  Fields that name a session, or a version to wait for, are ignored.
+ * Messages:  requests and replies are the messages of planner.proto, as JSON (protobuf's mapping)
+ *            or in binary.  The file is installed in share/ebb, and is wire/planner.proto in ebb's
+ *            tree.  A request of size 0 has only defaults.  Fields that name a session, or a
+ *            version to wait for, are ignored.
  * Units:     times are Unix seconds, durations seconds.
  * Errors:    a function returns EBB_OK or an error code.  With an error code it sets `*error`, if
  *            `error` is not NULL, to an error that the caller must free; with EBB_OK it leaves
@@ -143,8 +144,9 @@ void ebb_batch_free(ebb_batch* batch);
 void ebb_batch_clear(ebb_batch* batch);
 size_t ebb_batch_size(const ebb_batch* batch);
 
-/* Adds a Kubernetes object that is new or changed: its JSON, or Kubernetes' protobuf with or
- * without its envelope.  After an error the batch is unchanged. */
+/* Adds a Kubernetes object that is new or changed: its JSON, or Kubernetes' protobuf in its
+ * envelope ("k8s\0" and a runtime.Unknown), which names the kind; client-go's protobuf serializer
+ * writes it, an object's own Marshal() does not.  After an error the batch is unchanged. */
 ebb_code ebb_batch_put(ebb_batch* batch, ebb_encoding encoding, const void* object, size_t size,
                        ebb_error** error);
 /* The position of an object in a buffer of many. */

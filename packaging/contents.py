@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Says what a file of a release contains: an SPDX document, and the licences of its third-party parts.
 
-    contents.py FILE --version V --created TIME [--map MAP] [--sysroot DIR] [--built DIR] [--header H]...
+    contents.py FILE --version V --created TIME [--map MAP] [--sysroot DIR] [--built DIR]... [--header H]...
                 [--pypi DIST_INFO]... [--go PROGRAM] [--deb]
     contents.py --self-test
 
 Writes FILE.spdx.json (SPDX 2.3) and FILE.licenses.txt beside FILE; the second only if there are such parts.
 
---map: the linker's map of the program.  Each archive in it belongs to a Debian package, to one that is
+--map: the map of the program that mold or GNU ld wrote.  Each archive in it belongs to a Debian package, to one that is
 unpacked in --sysroot, or to a source that ./dev built in --built.  --header: a header whose package is
 compiled in.  --pypi: the dist-info folder of a Python package that is compiled in.  --go: the modules that are in a Go program.  --deb: what the Debian package FILE depends on.
 A part whose licence is not found is an error.
@@ -28,7 +28,9 @@ from urllib.parse import quote
 COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.+-]*[A-Za-z0-9+])")
 # "   0x2ec   32   4   /usr/lib/x86_64-linux-gnu/libc.a(libc-start.o):(.note)"
 IN_MAP = re.compile(r"^\s*0x[0-9a-f]+\s+[1-9]\d*\s+\d+\s+(/\S+?\.a)\(\S+?\):\(|"
-                    r"^\s*0x[0-9a-f]+\s+[1-9]\d*\s+\d+\s+(/\S+?\.o):\(")
+                    r"^\s*0x[0-9a-f]+\s+[1-9]\d*\s+\d+\s+(/\S+?\.o):\(|"
+                    # "/usr/lib/x86_64-linux-gnu/libz.a(crc32.o)", at the start of GNU ld's map.
+                    r"^(/\S+?\.a)\(\S+\)(?:\s|$)")
 
 
 class Unknown(Exception):
@@ -52,7 +54,7 @@ def linked_files(map_text):
     for line in map_text.splitlines():
         match = IN_MAP.match(line)
         if match:
-            found.add(os.path.normpath(match.group(1) or match.group(2)))
+            found.add(os.path.normpath(next(filter(None, match.groups()))))
     return sorted(found)
 
 
@@ -61,7 +63,7 @@ class Packages:
 
     def __init__(self, sysroot, built, relation="STATIC_LINK"):
         self.sysroot = os.path.realpath(sysroot) if sysroot else None
-        self.built = os.path.realpath(built) if built else None
+        self.built = [os.path.realpath(folder) for folder in built]
         self.relation = relation
         self.parts = {}
         self.unpacked = {}
@@ -75,8 +77,9 @@ class Packages:
         self.parts[part.name] = part
 
     def part_of(self, path):
-        if self.built and path.startswith(self.built + "/"):
-            return self.built_part(path)
+        for folder in self.built:
+            if path.startswith(folder + "/"):
+                return self.built_part(path, folder)
         if self.sysroot and path.startswith(self.sysroot + "/"):
             # The package on this machine has the same files, under the name of this architecture.
             inside = path[len(self.sysroot):]
@@ -89,13 +92,13 @@ class Packages:
         version, architecture = output("dpkg-query", "-W", "-f", "${Version} ${Architecture}\n", name).split("\n")[0].split(" ")
         return self.debian(name, version, architecture, "")
 
-    def built_part(self, path):
-        for done in sorted(pathlib.Path(self.built).glob("done-*")):
+    def built_part(self, path, folder):
+        for done in sorted(pathlib.Path(folder).glob("done-*")):
             version, *files = done.read_text().split()
             if os.path.basename(path) in files:
                 name = done.name.removeprefix("done-")
                 return Part(name, version, f"pkg:deb/debian/{name}@{quote(version)}?arch=source", self.relation,
-                            [f"{self.built}/src/{name}/debian/copyright"])
+                            [f"{folder}/src/{name}/debian/copyright"])
         raise Unknown(f"{path}: no built source has this archive")
 
     def debian(self, name, version, architecture, root):
@@ -224,7 +227,7 @@ def main(arguments):
     parser.add_argument("--created", required=True)
     parser.add_argument("--map")
     parser.add_argument("--sysroot")
-    parser.add_argument("--built")
+    parser.add_argument("--built", action="append", default=[])
     parser.add_argument("--header", action="append", default=[])
     parser.add_argument("--pypi", action="append", default=[])
     parser.add_argument("--go")
@@ -273,10 +276,21 @@ class SelfTest(unittest.TestCase):
                 "          0x4768ac         20     1         /usr/lib/gcc/../libc.a(x.o):(.text)\n")
         self.assertEqual(linked_files(text), ["/usr/lib/libc.a", "/usr/lib/rcrt1.o"])
 
+    def test_archives_in_a_map_of_gnu_ld(self):
+        text = ("Archive member included to satisfy reference by file (symbol)\n\n"
+                "/usr/lib/libz.a(crc32.o)      zip.cc.o (crc32)\n"
+                "/usr/lib/../libre2.a(re2.o)\n"
+                "                              tools/a.o (_Z1fv)\n"
+                "snapshot/libebb_snapshot.a(x.o)\n"
+                "                              tools/a.o (_Z1gv)\n"
+                "LOAD /usr/lib/libnone.a\n"
+                " .text          0x0 0x14 /usr/lib/libz.a(crc32.o)\n")
+        self.assertEqual(linked_files(text), ["/usr/lib/libz.a", "/usr/libre2.a"])
+
     def test_an_archive_that_was_built_is_of_its_source(self):
         self.write("done-fmtlib", "9.1.0-1\nlibfmt.a\n")
         self.write("src/fmtlib/debian/copyright", "MIT")
-        packages = Packages(None, str(self.folder))
+        packages = Packages(None, [str(self.folder)])
         packages.add(self.write("lib/libfmt.a", ""))
         part = packages.parts["fmtlib"]
         self.assertEqual((part.version, part.relation), ("9.1.0-1", "STATIC_LINK"))

@@ -35,9 +35,9 @@ type Choice struct {
 	MismatchesMax int
 	// RecordFolder receives a file about each of these removals; "" means that none is written.
 	RecordFolder string
-	// SendAhead: nodes and pods are sent to ebb between the loops, from informer events, and not in the
-	// loops alone.
-	SendAhead bool
+	// SendInLoops: nodes and pods are sent to ebb in the loops alone, and not between them, from informer
+	// events.
+	SendInLoops bool
 }
 
 // FlagSet is a flag.FlagSet or a pflag.FlagSet.
@@ -73,8 +73,9 @@ func (c *Choice) AddFlags(flags FlagSet) {
 		return err
 	})
 	flags.Func("scale-down-planner-record-folder", "A folder for one file about each of these removals, with the cluster and the question, with which ebb can be asked again. Without a folder, the log only names the nodes.", text(&c.RecordFolder))
-	flags.Func("scale-down-planner-send-ahead", "With --scale-down-planner=ebb: whether nodes and pods are sent to ebb between the loops, from informer events: true or false. Default: false.", func(value string) (err error) {
-		c.SendAhead, err = strconv.ParseBool(value)
+	flags.Func("scale-down-planner-send-ahead", "With --scale-down-planner=ebb: whether nodes and pods are sent to ebb between the loops, from informer events: true or false. Default: true.", func(value string) error {
+		ahead, err := strconv.ParseBool(value)
+		c.SendInLoops = err == nil && !ahead
 		return err
 	})
 }

@@ -1,8 +1,11 @@
 package planner
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,9 +33,6 @@ type ahead struct {
 	*Planner
 	stop chan struct{}
 	wake chan struct{} // Has one element if there is something to send.
-	once sync.Once
-	// Closed when all handlers are registered.
-	ready chan struct{}
 	// Of the handlers, in the order nodes, pods.
 	registered []cache.ResourceEventHandlerRegistration
 	informers  []cache.SharedIndexInformer
@@ -50,14 +50,18 @@ const aheadInterval = 250 * time.Millisecond
 const aheadTimeout = 10 * time.Second
 
 func (p *Planner) startAhead(factory informers.SharedInformerFactory) {
-	a := &ahead{Planner: p, stop: make(chan struct{}), wake: make(chan struct{}, 1), ready: make(chan struct{}),
+	a := &ahead{Planner: p, stop: make(chan struct{}), wake: make(chan struct{}, 1),
 		nodes: map[string]*apiv1.Node{}, pods: map[string][]*apiv1.Pod{}, dirty: map[string]bool{}}
 	core := factory.Core().V1()
 	a.informers = []cache.SharedIndexInformer{core.Nodes().Informer(), core.Pods().Informer()}
 	p.ahead = a
 	for i, changed := range []func(before, after any){a.nodeChanged, a.podChanged} {
-		registration, err := a.informers[i].AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { changed(nil, object) },
+		registration, err := a.informers[i].AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc: func(object any, isInInitialList bool) {
+				if !isInInitialList { // seed takes these together.
+					changed(nil, object)
+				}
+			},
 			UpdateFunc: changed,
 			DeleteFunc: func(object any) {
 				if last, unknown := object.(cache.DeletedFinalStateUnknown); unknown {
@@ -74,7 +78,7 @@ func (p *Planner) startAhead(factory informers.SharedInformerFactory) {
 		}
 		a.registered = append(a.registered, registration)
 	}
-	close(a.ready)
+	go a.run()
 }
 
 func (a *ahead) close() {
@@ -141,19 +145,39 @@ func (a *ahead) counts(pod *apiv1.Pod) bool {
 }
 
 func (a *ahead) signal() {
-	a.once.Do(func() { go a.run() })
 	select {
 	case a.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (a *ahead) run() {
-	select {
-	case <-a.stop:
-		return
-	case <-a.ready:
+// seed takes all nodes and pods that the informers have. Events about them that arrive later lead to the
+// same state.
+func (a *ahead) seed() {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	for _, object := range a.informers[0].GetStore().List() {
+		node := object.(*apiv1.Node)
+		a.nodes[node.Name] = node
 	}
+	clear(a.pods)
+	for _, object := range a.informers[1].GetStore().List() {
+		if pod := object.(*apiv1.Pod); a.counts(pod) {
+			a.pods[pod.Spec.NodeName] = append(a.pods[pod.Spec.NodeName], pod)
+		}
+	}
+	if len(a.nodes) > 0 {
+		a.signal()
+	}
+	// So that the answers do not depend on the order of a map.
+	for _, pods := range a.pods {
+		slices.SortFunc(pods, func(a, b *apiv1.Pod) int {
+			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		})
+	}
+}
+
+func (a *ahead) run() {
 	var synced []cache.InformerSynced
 	for _, informer := range a.informers {
 		synced = append(synced, informer.HasSynced)
@@ -164,6 +188,7 @@ func (a *ahead) run() {
 	if !cache.WaitForCacheSync(a.stop, synced...) {
 		return
 	}
+	a.seed()
 	pause := time.NewTicker(aheadInterval)
 	defer pause.Stop()
 	for {
@@ -231,8 +256,8 @@ func (a *ahead) takeDirty(all bool) (views []feed.NodeView, gone []string) {
 		views = append(views, feed.NodeView{Node: node, Pods: slices.Clone(a.pods[node.Name])})
 	}
 	if all {
-		for _, node := range a.nodes {
-			view(node)
+		for _, name := range slices.Sorted(maps.Keys(a.nodes)) {
+			view(a.nodes[name])
 		}
 	} else {
 		for name := range a.dirty {

@@ -4,8 +4,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,15 +35,18 @@ import (
 )
 
 // Measures UpdateClusterState: the first loop, loops in which nothing has changed, and loops with 1% of
-// the pods replaced. Nodes and pods come from informers, and loops begin when ebb has received what it
-// receives between them. Metrics are medians: by the clock, of the processor time of the loop's own
-// thread, and of the whole process, which contains ebb's if it is inside; "between" is the processor time
-// of the process from the start of the informers to the first loop.
+// the pods replaced. "builtin" is the built-in planner, "in" and "out" are ebb in and out of process, and
+// "ahead" means that nodes and pods are sent between the loops; then loops begin when ebb has received
+// them. Nodes and pods come from informers. Metrics are medians: by the clock, of the processor time of
+// the loop's own thread, of the whole process, which contains ebb's if it is inside, and of all, with the
+// daemon. "between" is the processor time of all from the start of the informers to the first loop.
+// Garbage is collected before each measurement and not during it, because a collection takes longer than
+// what is measured: it visits the whole cluster. "MB" is how much was allocated.
 //
 //	-bench Loops/2000/in$ -benchtime 5x
 func BenchmarkLoops(b *testing.B) {
 	for _, nodes := range []int{400, 1000, 2000} {
-		for _, name := range []string{"builtin", "in", "out"} {
+		for _, name := range []string{"builtin", "in", "in-ahead", "out", "out-ahead"} {
 			b.Run(fmt.Sprintf("%d/%s", nodes, name), func(b *testing.B) {
 				took := map[string][]float64{}
 				for b.Loop() {
@@ -47,7 +54,10 @@ func BenchmarkLoops(b *testing.B) {
 				}
 				for what, all := range took {
 					slices.Sort(all)
-					b.ReportMetric(all[len(all)/2], what+"-ms")
+					if !strings.HasSuffix(what, "-MB") {
+						what += "-ms"
+					}
+					b.ReportMetric(all[len(all)/2], what)
 				}
 				b.ReportMetric(0, "ns/op")
 			})
@@ -96,15 +106,16 @@ func measureLoops(b *testing.B, nodes int, name string, took map[string][]float6
 		CustomResourcesProcessor: processors.CustomResourcesProcessor, QuotaProvider: resourcequotas.NewCloudMinProvider(provider)})
 	var p scaledown.Planner = builtin.New(given, processors, options.NodeDeleteOptions{}, nil, quotas)
 	var mine *Planner
-	runtime.GC()
-	cpu := processorTime(syscall.RUSAGE_SELF)
+	quiet := measureWithoutGC()
+	cpu := processorTime(syscall.RUSAGE_SELF) + daemonTime(b)
 	if name != "builtin" {
-		own := Options{SendAhead: true, Informers: factory, CheckOneIn: *checkOneIn}
-		if name == "out" {
+		where, ahead := strings.CutSuffix(name, "-ahead")
+		own := Options{SendAhead: ahead, Informers: factory, CheckOneIn: *checkOneIn}
+		if where == "out" {
 			own.Address = *Address
 		}
 		mine = New(given, processors, options.NodeDeleteOptions{}, nil, quotas, own)
-		if mine.engineErr != nil || mine.engine == nil || name == "out" && *Address == "" {
+		if mine.engineErr != nil || mine.engine == nil || where == "out" && *Address == "" {
 			b.Skip(mine.engineErr)
 		}
 		p = mine
@@ -118,7 +129,8 @@ func measureLoops(b *testing.B, nodes int, name string, took map[string][]float6
 	factory.Start(stop)
 	factory.WaitForCacheSync(stop)
 	mine.waitAhead()
-	took["between"] = append(took["between"], ms(processorTime(syscall.RUSAGE_SELF)-cpu))
+	took["between"] = append(took["between"], ms(processorTime(syscall.RUSAGE_SELF)+daemonTime(b)-cpu))
+	took["between-MB"] = append(took["between-MB"], quiet())
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	loop := func(what string, at int) {
@@ -127,14 +139,18 @@ func measureLoops(b *testing.B, nodes int, name string, took map[string][]float6
 		placed, err := pods.List(labels.Everything())
 		check(b, err)
 		check(b, snapshot.SetClusterState(all, placed, nil, nil))
-		runtime.GC() // Otherwise what the snapshot left is collected while the planner waits for ebb.
-		start, cpu, thread := time.Now(), processorTime(syscall.RUSAGE_SELF), processorTime(rusageThread)
+		quiet := measureWithoutGC()
+		daemon, cpu := daemonTime(b), processorTime(syscall.RUSAGE_SELF)
+		start, thread := time.Now(), processorTime(rusageThread)
 		if err := p.UpdateClusterState(all, all, status{}, now.Add(time.Duration(at)*time.Second)); err != nil {
 			b.Fatal(err)
 		}
 		took[what] = append(took[what], ms(time.Since(start)))
 		took[what+"-thread"] = append(took[what+"-thread"], ms(processorTime(rusageThread)-thread))
-		took[what+"-cpu"] = append(took[what+"-cpu"], ms(processorTime(syscall.RUSAGE_SELF)-cpu))
+		cpu = processorTime(syscall.RUSAGE_SELF) - cpu
+		took[what+"-cpu"] = append(took[what+"-cpu"], ms(cpu))
+		took[what+"-all"] = append(took[what+"-all"], ms(cpu+daemonTime(b)-daemon))
+		took[what+"-MB"] = append(took[what+"-MB"], quiet())
 		if mine != nil && !mine.answered || len(p.UnneededNodes()) < nodes/2 {
 			b.Fatalf("%d nodes can go, fallbacks %v", len(p.UnneededNodes()), mine.fallbacks.Counts())
 		}
@@ -161,16 +177,52 @@ func measureLoops(b *testing.B, nodes int, name string, took map[string][]float6
 	}
 }
 
+var daemonPid = flag.Int("daemon-pid", 0, "benchmarks: process id of the daemon, whose processor time is added; 0: none")
+
+// daemonTime returns the processor time of the daemon's threads.
+func daemonTime(b *testing.B) (total time.Duration) {
+	b.Helper()
+	if *daemonPid == 0 {
+		return 0
+	}
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", *daemonPid))
+	check(b, err)
+	for _, thread := range threads {
+		var ran int64
+		if text, err := os.ReadFile(thread); err == nil { // It may have ended.
+			_, err := fmt.Sscan(string(text), &ran)
+			check(b, err)
+		}
+		total += time.Duration(ran)
+	}
+	return total
+}
+
 var checkOneIn = flag.Int("check-one-in", -1, "benchmarks: one in so many removals is checked; negative: none, 0: the default")
 
 // waitAhead waits until ebb has all that it receives between the loops. p may be nil.
 func (p *Planner) waitAhead() {
-	for sent := p == nil; !sent; time.Sleep(time.Millisecond) {
+	for sent := p == nil || p.ahead == nil; !sent; time.Sleep(time.Millisecond) {
 		p.hold(context.Background())
 		p.ahead.mutex.Lock()
 		sent = p.synced && len(p.ahead.dirty) == 0
 		p.ahead.mutex.Unlock()
 		p.release()
+	}
+}
+
+// measureWithoutGC collects garbage now, and not again until the result is called, which returns the
+// megabytes that were allocated since.
+func measureWithoutGC() (allocated func() float64) {
+	runtime.GC()
+	percent := debug.SetGCPercent(-1)
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	return func() float64 {
+		var after runtime.MemStats
+		runtime.ReadMemStats(&after)
+		debug.SetGCPercent(percent)
+		return float64(after.TotalAlloc-before.TotalAlloc) / 1e6
 	}
 }
 

@@ -37,7 +37,7 @@ var versions = []string{"1.36", "1.37"}
 // are. ebb follows the rules of the defaults. A gate that is not in the list must be off.
 var gates = map[string]string{
 	"DRAAdminAccess": "1.36", "DRAConsumableCapacity": "1.36", "DRADeviceBindingConditions": "1.36",
-	"DRADeviceTaints": "1.36", "DRAExtendedResource": "1.36", "DRAFractionalCapacityRange": "1.37",
+	"DRADeviceTaints": "1.36", "DRAExtendedResource": "1.36",
 	"DRAPartitionableDevices": "1.36", "DRAPrioritizedList": "1.36", "DRAResourceClaimDeviceStatus": "1.36",
 	"DynamicResourceAllocation": "1.36", "InPlacePodLevelResourcesVerticalScaling": "1.36",
 	"InPlacePodVerticalScaling": "1.36", "MatchLabelKeysInPodTopologySpread": "1.36",

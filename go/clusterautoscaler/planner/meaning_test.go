@@ -32,9 +32,10 @@ func TestVersionsWhoseRulesAreFollowed(t *testing.T) {
 
 func TestFeatureGatesThatChangeAFilter(t *testing.T) {
 	for set, want := range map[string]string{
-		"":                               "",
-		"SchedulerAsyncPreemption=false": "",
-		"NodeDeclaredFeatures=false":     "NodeDeclaredFeatures=false",
+		"":                                "",
+		"SchedulerAsyncPreemption=false":  "",
+		"NodeDeclaredFeatures=false":      "NodeDeclaredFeatures=false",
+		"DRAFractionalCapacityRange=true": "DRAFractionalCapacityRange=true",
 		"TaintTolerationComparisonOperators=true": "TaintTolerationComparisonOperators=true",
 	} {
 		all := utilfeature.DefaultMutableFeatureGate.DeepCopy()

@@ -483,6 +483,46 @@ func TestASocketThatHangs(t *testing.T) {
 	}
 }
 
+// A clock that jumps, also to before 1970, costs no loop its answer.
+func TestAClockThatJumps(t *testing.T) {
+	w := newWorld(t, nil)
+	p := w.planner(nil)
+	const years = 365 * 24 * time.Hour
+	for _, after := range []time.Duration{0, 50 * years, -50 * years, -100 * years, 0, time.Second} {
+		w.update(t, p, after)
+		unneeded := p.UnneededNodes()
+		if len(unneeded) != 3 {
+			t.Errorf("%v after the first loop %d nodes are unneeded, fallbacks %v", after, len(unneeded), w.log.Counts())
+		}
+	}
+	if len(w.log.Counts())+len(w.resyncs.Counts()) > 0 {
+		t.Errorf("fallbacks %v, resyncs %v", w.log.Counts(), w.resyncs.Counts())
+	}
+}
+
+// A node that is deleted while ebb plans is named by an answer, but is not in the next one.
+func TestANodeThatIsDeletedBetweenTheCalls(t *testing.T) {
+	w := newWorld(t, nil)
+	p := w.planner(nil)
+	w.update(t, p, 0)
+	gone := w.nodes[3]
+	w.nodes = w.nodes[:3]
+	w.given.ClusterSnapshot.Clear()
+	clustersnapshot.InitializeClusterSnapshotOrDie(t, w.given.ClusterSnapshot, w.nodes, nil)
+	// The candidates are from before the deletion.
+	if err := p.UpdateClusterState(append(w.nodes, gone), append(w.nodes, gone), status{}, now.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range p.UnneededNodes() {
+		if node.Node.Name == gone.Name {
+			t.Errorf("node %s is unneeded, although it is gone", gone.Name)
+		}
+	}
+	if len(w.log.Counts())+len(w.resyncs.Counts()) > 0 {
+		t.Errorf("fallbacks %v, resyncs %v", w.log.Counts(), w.resyncs.Counts())
+	}
+}
+
 // What is left of --scale-down-simulation-timeout is for the autoscaler's own simulation.
 func TestTheEngineHasHalfOfTheTime(t *testing.T) {
 	w := newWorld(t, func(o *config.AutoscalingOptions) { o.ScaleDownSimulationTimeout = time.Hour })

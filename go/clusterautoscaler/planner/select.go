@@ -26,7 +26,7 @@ func Select(chosen choice.Choice, builtin func() scaledown.Planner, autoscalingC
 	}
 	opts := Options{
 		Address: chosen.Address, CheckOneIn: chosen.CheckOneIn, MismatchesMax: chosen.MismatchesMax, RecordFolder: chosen.RecordFolder,
-		SendAhead: chosen.SendAhead,
+		SendAhead: !chosen.SendInLoops,
 	}
 	switch chosen.Planner {
 	case choice.Ebb:

@@ -1,11 +1,14 @@
 package planner
 
 import (
+	"fmt"
 	"time"
 
 	apiv1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/framework"
 
 	"ebb/go/clusterautoscaler"
 )
@@ -83,13 +86,24 @@ func (p *Planner) recheckAt() time.Time {
 func (p *Planner) carryOut(removals []clusterautoscaler.Removal) error {
 	snapshot := p.autoscalingCtx.ClusterSnapshot
 	for _, removal := range removals {
+		info, err := snapshot.GetNodeInfo(removal.Node)
+		if err != nil {
+			return err
+		}
+		pods := map[types.NamespacedName]*framework.PodInfo{}
+		for _, pod := range info.Pods() {
+			pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = pod
+		}
 		for _, move := range removal.Moves {
-			moved := *p.feed.Pod(move.Pod)
-			moved.Spec.NodeName = ""
-			if err := snapshot.ForceRemovePod(moved.Namespace, moved.Name, removal.Node); err != nil {
+			pod := p.feed.Pod(move.Pod)
+			there := pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}]
+			if there == nil {
+				return fmt.Errorf("pod %s/%s is not on node %s", pod.Namespace, pod.Name, removal.Node)
+			}
+			if err := snapshot.ForceRemovePod(pod.Namespace, pod.Name, removal.Node); err != nil {
 				return err
 			}
-			if err := snapshot.ForceAddPod(&moved, move.To); err != nil {
+			if err := snapshot.StorePodInfo(unplaced(there), move.To); err != nil {
 				return err
 			}
 		}
@@ -98,4 +112,13 @@ func (p *Planner) carryOut(removals []clusterautoscaler.Removal) error {
 		}
 	}
 	return nil
+}
+
+// unplaced returns the pod as one that is on no node. It keeps the pod's requests, whose computation takes
+// most of the time of ForceAddPod.
+func unplaced(info *framework.PodInfo) *framework.PodInfo {
+	pod, scheduled := *info.Pod, *info.PodInfo
+	pod.Spec.NodeName = ""
+	scheduled.Pod = &pod
+	return &framework.PodInfo{Pod: &pod, PodInfo: &scheduled, NeededResourceClaims: info.NeededResourceClaims}
 }

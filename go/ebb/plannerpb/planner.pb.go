@@ -2,7 +2,7 @@
 // example.
 //
 // Objects:   a Kubernetes object is sent as the bytes that the client has: JSON, or Kubernetes'
-//            protobuf with or without its envelope.
+//            protobuf in its envelope ("k8s" 0x00 and a runtime.Unknown), which names the kind.
 // Sessions:  a session holds one cluster.  The caller names it; "" is "default".  A name has at
 //            most 63 characters: lower-case letters, digits, "-" and ".".  Load, Apply, Sync and
 //            Open create the session that they name, and it remains even if their content is
