@@ -33,7 +33,7 @@ import lognormal_cluster  # noqa: E402
 RECORDS = pathlib.Path(__file__).resolve().parent / "karpenter"
 POLICIES = ("WhenEmptyOrUnderutilized", "Balanced")
 # So many iterations at most, so that the same plan is found on any machine.
-SEARCH = ["--optimize", "--objective", "cost", "--iterations", "40"]
+SEARCH = ["--optimize", "--objective", "cost", "--iterations", "10"]
 
 Row = collections.namedtuple("Row", "name cost evicted bought removed cpu elapsed")
 
@@ -251,6 +251,26 @@ def table(rows):
     return lines
 
 
+def advantages(clusters, share):
+    """Returns, cluster by cluster, how much less ebb's cheapest row with at most this share of Karpenter's evictions costs."""
+    found = []
+    for rows in clusters:
+        karpenter = next(row for row in rows if row.name.startswith("Karpenter"))
+        ebb = [row.cost for row in rows[1:-1]
+               if not row.name.startswith("Karpenter") and row.evicted <= share * karpenter.evicted]
+        found.append(1 - min(ebb) / karpenter.cost if ebb else None)
+    return found
+
+
+def verdict(clusters):
+    lines = []
+    for share, words in ((1, "no more evictions than Karpenter"), (0.5, "at most half of its evictions")):
+        found = advantages(clusters, share)
+        text = ", ".join("no plan" if each is None else f"{each:.1%}" for each in found)
+        lines.append(f"With {words}, ebb's cheapest plan costs less by (cluster by cluster): {text}")
+    return lines
+
+
 def check(ebb, recorder, clusters, folder):
     """Asks Karpenter whether it could carry out ebb's plans for clusters of 30 to 60 nodes."""
     arguments = []
@@ -300,6 +320,14 @@ class KarpenterCompareTest(unittest.TestCase):
         for row in rows[:-1]:
             self.assertGreaterEqual(row.cost, bound, row.name)
 
+    def test_only_plans_with_few_enough_evictions_are_compared(self):
+        def row(name, cost_left, evicted):
+            return Row(name, cost_left, evicted, 0, 0, 0.0, 0.0)
+        rows = [row("do nothing", 100, 0), row("Karpenter, A", 50, 20), row("Karpenter, B", 10, 1),
+                row("much", 20, 21), row("as many", 40, 20), row("half", 45, 10), row("lower bound", 1, None)]
+        self.assertEqual([round(advantages([rows], share)[0], 6) for share in (1, 0.5)], [0.2, 0.1])
+        self.assertEqual(advantages([rows], 0.1), [None])
+
     def test_ebb_is_five_percent_cheaper_with_as_many_evictions_as_karpenter(self):
         karpenter = karpenter_row(30, 1, POLICIES[0])
         row = ebb_row("", self.EBB, self.files, [*SEARCH, "--max-evictions", f"{karpenter.evicted}"])
@@ -336,7 +364,7 @@ def main():
             if not rows:
                 sys.exit(f"karpenter_compare: bench/karpenter has no record of {nodes} nodes; see --record")
             print(f"\n{nodes:,} nodes, mean of {len(rows)} clusters:" if len(rows) > 1 else f"\n{nodes:,} nodes:")
-            print("\n".join(table([mean(column) for column in zip(*rows)])), flush=True)
+            print("\n".join(table([mean(column) for column in zip(*rows)]) + [""] + verdict(rows)), flush=True)
 
 
 if __name__ == "__main__":
