@@ -12,6 +12,8 @@
 #include "predicates/filters.h"
 #include "simulation/pod_terms.h"
 #include "simulation/score_cache.h"
+#include "snapshot/device_allocator.h"
+#include "snapshot/devices.h"
 #include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
@@ -431,12 +433,45 @@ void AddImages(const Question& ask, Sums& sums) {
   sums.Add(ScorePlugin::kImageLocality, ask.weights().image_locality, scores);
 }
 
+// Prefers nodes where early alternatives of firstAvailable are allocated.  Alternatives of claims
+// that are allocated count nothing: they are the same on all nodes.
+void AddDevices(const Question& ask, Sums& sums) {
+  const Devices& devices = ask.snapshot.catalog().devices();
+  const auto has_alternatives = [&](DeviceClaimId id) {
+    return !ask.snapshot.devices().claim(id).allocated &&
+           std::ranges::any_of(devices.claim(id).requests, &DeviceRequestInfo::first_available);
+  };
+  if (std::ranges::none_of(ask.shape.device_claims, has_alternatives)) return;
+  constexpr int64_t kAlternativesMax = 8;  // FirstAvailableDeviceRequestMaxSize
+  std::vector<int64_t> scores(ask.nodes.size());
+  std::vector<std::vector<HeldDevice>> found;
+  for (size_t i = 0; i < ask.nodes.size(); ++i) {
+    if (!FindDevices(ask.snapshot.catalog(), ask.snapshot.devices(), ask.shape, ask.nodes[i],
+                     &found)) {
+      continue;
+    }
+    for (size_t c = 0; c < found.size(); ++c) {
+      const DeviceClaimInfo& claim = devices.claim(ask.shape.device_claims[c]);
+      for (size_t d = 0; d < found[c].size(); ++d) {
+        const HeldDevice& held = found[c][d];
+        // The devices of a request follow each other, and are of one alternative.
+        const bool is_first = d == 0 || found[c][d - 1].request != held.request;
+        if (!is_first || !claim.requests[held.request].first_available) continue;
+        scores[i] += kAlternativesMax - held.alternative;
+      }
+    }
+  }
+  NormalizeByMax(scores, /*reverse=*/false);
+  sums.Add(ScorePlugin::kDynamicResources, ask.weights().dynamic_resources, scores);
+}
+
 void AddAll(const Question& ask, Sums& sums) {
   AddResources(ask, sums);
   AddTaints(ask, sums);
   AddNodeAffinity(ask, sums);
   AddPodAffinity(ask, sums);
   AddImages(ask, sums);
+  AddDevices(ask, sums);
   // The pod's own constraints, including hard ones, replace the defaults.
   if (ask.shape.preferences && !ask.shape.preferences->spread.empty()) {
     AddSoftSpread(ask, sums);
@@ -464,6 +499,8 @@ std::string_view ScorePluginName(ScorePlugin plugin) {
       return "NodeResourcesBalancedAllocation";
     case ScorePlugin::kImageLocality:
       return "ImageLocality";
+    case ScorePlugin::kDynamicResources:
+      return "DynamicResources";
   }
   return "";
 }

@@ -42,8 +42,9 @@ enum class ScorePlugin : uint8_t {
   kInterPodAffinity,
   kBalancedAllocation,
   kImageLocality,
+  kDynamicResources,
 };
-inline constexpr size_t kScorePlugins = 7;
+inline constexpr size_t kScorePlugins = 8;
 // The scheduler's name of the plugin: "NodeResourcesBalancedAllocation".
 std::string_view ScorePluginName(ScorePlugin plugin);
 

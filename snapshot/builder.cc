@@ -38,8 +38,7 @@
 //     ListPodsCountedOtherwise comes next.
 //  6. ConnectBudgets: which PodDisruptionBudgets match each shape.
 //  7. Storage::Connect and Devices::Connect resolve names; then shapes get the device claims of
-//     their pods, or say what ebb does not evaluate (ConnectDeviceClaims, CheckUsersOfDevices,
-//     RefuseDeviceClasses).
+//     their pods, or say what ebb does not evaluate (ConnectDevices).
 //  8. DropUnused drops resources that decide nothing, if there are very many.  It renumbers the
 //     others in nodes and shapes, so it is the last step that changes the catalog.
 //  9. The snapshot: all nodes, then each pod on the node that it names.
@@ -1046,16 +1045,17 @@ void SnapshotBuilder::ConnectBudgets() {
 
 // An extended resource that is allocated from devices is not evaluated: a pod that requests one of
 // a DeviceClass, which may be allocated from devices, keeps its node.
-void SnapshotBuilder::RefuseDeviceClasses(PodShape& shape) const {
+void SnapshotBuilder::RefuseDeviceClasses(PodShapeId id) {
   const Catalog& catalog = *catalog_;
+  const PodShape& shape = catalog.shape(id);
   for (const auto& [resource, amount] : shape.fit_requests) {
     const TextId name = catalog.resource_name(resource);
     const TextId device_class = catalog.storage_->DeviceClassOf(name);
     if (device_class == kNoText || !shape.not_understood.empty()) continue;
-    shape.not_understood =
-        absl::StrCat("spec.containers[].resources.requests.", Absl(catalog.Text(name)),
-                     ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)), "; ",
-                     Absl(kDynamicAllocationNotEvaluated));
+    RefuseDevices(
+        id, absl::StrCat("spec.containers[].resources.requests.", Absl(catalog.Text(name)),
+                         ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)),
+                         "; ", Absl(kDynamicAllocationNotEvaluated)));
   }
 }
 
@@ -1091,92 +1091,131 @@ std::string SnapshotBuilder::WhyClaimsNotUnderstood(const PodShape& shape) const
   return why;
 }
 
+void SnapshotBuilder::RefuseDevices(PodShapeId id, std::string why) {
+  PodShape& shape = catalog_->shapes_[Index(id)];
+  if (why.empty() || !shape.not_understood.empty()) return;
+  shape.not_understood = std::move(why);
+  if (!shape.resource_claims.empty()) refused_devices_.insert(id);
+}
+
+void SnapshotBuilder::DisconnectDeviceClaims(PodShapeId id) {
+  PodShape& shape = catalog_->shapes_[Index(id)];
+  shape.device_claims.clear();
+  if (refused_devices_.erase(id) > 0) shape.not_understood.clear();
+}
+
 // Gives a shape its claims, or the reason why ebb does not understand them.
-void SnapshotBuilder::ConnectDeviceClaims(PodShape& shape) const {
+void SnapshotBuilder::ConnectDeviceClaims(PodShapeId id) {
+  PodShape& shape = catalog_->shapes_[Index(id)];
   if (shape.resource_claims.empty() || !shape.not_understood.empty()) return;
-  shape.not_understood = WhyClaimsNotUnderstood(shape);
+  RefuseDevices(id, WhyClaimsNotUnderstood(shape));
   if (!shape.not_understood.empty()) return;
   for (const PodResourceClaimInfo& claim : shape.resource_claims) {
-    const std::optional<DeviceClaimId> id =
+    const std::optional<DeviceClaimId> found =
         catalog_->devices().FindClaim(shape.namespace_name, claim.claim_name);
-    if (std::ranges::find(shape.device_claims, *id) == shape.device_claims.end()) {
-      shape.device_claims.push_back(*id);
+    if (std::ranges::find(shape.device_claims, *found) == shape.device_claims.end()) {
+      shape.device_claims.push_back(*found);
     }
   }
 }
 
-// Finds the nodes of pods whose devices are not known, because a claim is missing or has none.  A
-// cluster allocates claims before it binds the pod, so such an input is incomplete.
-void SnapshotBuilder::CloseUnknownPools() {
-  const Catalog& catalog = *catalog_;
-  if (!catalog.devices().HasSlices()) return;
-  absl::flat_hash_set<NodeId> nodes;
-  for (uint32_t p = 0; p < catalog.pods(); ++p) {
-    const PodShape& shape = catalog.shape_of(PodId{p});
-    if (shape.resource_claims.empty() || nominated_.contains(PodId{p})) continue;
-    const NodeId node = catalog.FindNode(wanted_nodes_[p]);
-    if (node == kNoNode) continue;
-    for (const PodResourceClaimInfo& claim : shape.resource_claims) {
-      if (catalog.devices().IsAllocated(shape.namespace_name, claim.claim_name)) continue;
-      nodes.insert(node);
-    }
+void SnapshotBuilder::ConnectDeviceClaims(std::span<const PodShapeId> shapes,
+                                          std::span<const DeviceUser> users) {
+  for (const PodShapeId id : shapes) {
+    ConnectDeviceClaims(id);
+    RefuseDeviceClasses(id);
   }
+  CheckUsersOfDevices(users);
+}
+
+void SnapshotBuilder::ConnectDevices() {
+  Catalog& catalog = *catalog_;
+  const auto node_at = [&](NodeId id) {
+    return DeviceNode{catalog.node(id).name, catalog.node(id).labels};
+  };
+  const auto find_node = [&](TextId name) { return catalog.FindNode(name); };
+  catalog.devices_->Connect({catalog.nodes(), node_at, find_node}, catalog.symbols(),
+                            catalog.version_);
+  std::vector<PodShapeId> shapes;
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) shapes.push_back(PodShapeId{s});
+  std::vector<DeviceUser> users;
+  absl::flat_hash_set<NodeId> unknown;
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    if (catalog.shape_of(PodId{p}).resource_claims.empty()) continue;
+    users.push_back({.pod = PodId{p},
+                     .node = catalog.FindNode(wanted_nodes_[p]),
+                     .is_nominated = nominated_.contains(PodId{p})});
+    if (UsesUnknownDevices(users.back())) unknown.insert(users.back().node);
+  }
+  ConnectDeviceClaims(shapes, users);
+  if (!unknown.empty()) CloseUnknownPools(unknown);
+}
+
+// A cluster allocates claims before it binds the pod, so an input in which the claims of a pod that
+// runs are missing or not allocated is incomplete.
+bool SnapshotBuilder::UsesUnknownDevices(const DeviceUser& user) const {
+  if (user.node == kNoNode || user.is_nominated) return false;
+  const PodShape& shape = catalog_->shape_of(user.pod);
+  return !std::ranges::all_of(shape.resource_claims, [&](const PodResourceClaimInfo& claim) {
+    return catalog_->devices().IsAllocated(shape.namespace_name, claim.claim_name);
+  });
+}
+
+// `nodes`: of pods that use unknown devices.
+void SnapshotBuilder::CloseUnknownPools(const absl::flat_hash_set<NodeId>& nodes) {
   std::vector<DeviceNode> unknown;
   for (const NodeId id : nodes) {
-    const NodeInfo& node = catalog.node(id);
-    unknown.push_back({node.name, node.labels});
+    unknown.push_back({catalog_->node(id).name, catalog_->node(id).labels});
   }
-  catalog_->devices_->CloseUnknownPools(unknown, catalog.symbols());
+  catalog_->devices_->CloseUnknownPools(unknown, catalog_->symbols());
 }
 
 // Compares the claims with the pods that use them.  A pod whose claims say something else than the
 // pod itself keeps its node, as do all pods of its shape.
-void SnapshotBuilder::CheckUsersOfDevices() {
+void SnapshotBuilder::CheckUsersOfDevices(std::span<const DeviceUser> all) {
   Catalog& catalog = *catalog_;
   Devices& devices = *catalog.devices_;
-  if (devices.claims() == 0) return;
   absl::flat_hash_map<DeviceClaimId, uint32_t> users;
   const auto for_each_use = [&](auto&& visit) {
-    for (uint32_t p = 0; p < catalog.pods(); ++p) {
-      PodShape& shape = catalog.shapes_[Index(catalog.shape_ids_[p])];
+    for (const DeviceUser& user : all) {
       // A copy: `visit` may clear the shape's list.
-      const std::vector<DeviceClaimId> claims = shape.device_claims;
-      for (size_t c = 0; c < claims.size(); ++c) visit(PodId{p}, shape, claims[c]);
+      const std::vector<DeviceClaimId> claims = catalog.shape_of(user.pod).device_claims;
+      for (const DeviceClaimId claim : claims) visit(user, claim);
     }
   };
-  const auto refuse = [&](PodShape& shape, DeviceClaimId id, std::string_view why) {
-    shape.device_claims.clear();
-    if (!shape.not_understood.empty()) return;
-    shape.not_understood = absl::StrCat("spec.resourceClaims: ResourceClaim ",
-                                        Absl(catalog.Text(devices.claim(id).namespace_name)), "/",
-                                        Absl(catalog.Text(devices.claim(id).name)), " ", Absl(why));
+  const auto refuse = [&](const DeviceUser& user, DeviceClaimId id, std::string_view why) {
+    const PodShapeId shape = catalog.shape_ids_[Index(user.pod)];
+    catalog.shapes_[Index(shape)].device_claims.clear();
+    RefuseDevices(shape, absl::StrCat("spec.resourceClaims: ResourceClaim ",
+                                      Absl(catalog.Text(devices.claim(id).namespace_name)), "/",
+                                      Absl(catalog.Text(devices.claim(id).name)), " ", Absl(why)));
   };
-  for_each_use([&](PodId pod, PodShape&, DeviceClaimId id) {
+  for_each_use([&](const DeviceUser& user, DeviceClaimId id) {
     ++users[id];
-    if (devices.claim(id).owner_uid == catalog.pod(pod).key) devices.SetOwned(id);
+    if (devices.claim(id).owner_uid == catalog.pod(user.pod).key) devices.SetOwned(id);
   });
-  for_each_use([&](PodId pod, PodShape& shape, DeviceClaimId id) {
+  for_each_use([&](const DeviceUser& user, DeviceClaimId id) {
     const DeviceClaimInfo& claim = devices.claim(id);
-    const bool is_made = std::ranges::any_of(shape.resource_claims, [&](const auto& each) {
-      return each.claim_name == claim.name && each.template_name != kNoText;
-    });
-    if (is_made && claim.owner_uid != catalog.pod(pod).key) {
-      refuse(shape, id, "was not created for the pod (the pod is not its owner)");
+    const TextId key = catalog.pod(user.pod).key;
+    const bool is_made =
+        std::ranges::any_of(catalog.shape_of(user.pod).resource_claims, [&](const auto& each) {
+          return each.claim_name == claim.name && each.template_name != kNoText;
+        });
+    if (is_made && claim.owner_uid != key) {
+      refuse(user, id, "was not created for the pod (the pod is not its owner)");
     } else if (claim.owned && users[id] > 1) {
-      refuse(shape, id, "belongs to one pod and is used by several");
+      refuse(user, id, "belongs to one pod and is used by several");
     }
-    const TextId node = wanted_nodes_[Index(pod)];
-    if (node == kNoText || catalog.FindNode(node) == kNoNode || nominated_.contains(pod)) return;
-    if (!claim.allocated || !claim.IsReservedFor(catalog.pod(pod).key)) {
-      refuse(shape, id,
+    if (user.node == kNoNode || user.is_nominated) return;
+    if (!claim.allocated || !claim.IsReservedFor(key)) {
+      refuse(user, id,
              claim.allocated ? "is not reserved for the pod, which uses it"
                              : "is not allocated, and the pod uses it");
     }
   });
-  for_each_use([&](PodId pod, PodShape&, DeviceClaimId id) {
-    const TextId node = wanted_nodes_[Index(pod)];
-    if (node == kNoText || catalog.FindNode(node) == kNoNode) return;
-    if (devices.claim(id).IsReservedFor(catalog.pod(pod).key)) devices.PlacesUser(id);
+  for_each_use([&](const DeviceUser& user, DeviceClaimId id) {
+    if (user.node == kNoNode) return;
+    if (devices.claim(id).IsReservedFor(catalog.pod(user.pod).key)) devices.PlacesUser(id);
   });
 }
 
@@ -1248,8 +1287,7 @@ void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
 }
 
 bool SnapshotBuilder::MayTakeNodes() const {
-  return !bounded_charges_ && !renumbered_resources_ && catalog_->resources() <= kResourcesKept &&
-         !catalog_->devices().HasSlices();
+  return !bounded_charges_ && !renumbered_resources_ && catalog_->resources() <= kResourcesKept;
 }
 
 void SnapshotBuilder::IndexShapes(size_t shapes) {
@@ -1329,8 +1367,7 @@ bool SnapshotBuilder::ConnectLastShape() {
                          /*all_known=*/!keep_where_namespaces_are_unknown_);
   PodShape& shape = catalog.shapes_.back();
   const PendingTopology& pending = shapes_->pending().back();
-  if (renumbered_resources_ || catalog.resources() > kResourcesKept || left_out_budgets_ ||
-      !shape.resource_claims.empty()) {
+  if (renumbered_resources_ || catalog.resources() > kResourcesKept || left_out_budgets_) {
     return false;
   }
   IndexShapes(catalog.shapes_.size() - 1);
@@ -1356,7 +1393,7 @@ bool SnapshotBuilder::ConnectLastShape() {
   if (!shape.gangs.empty()) PodShapes::FindGroups(catalog);
   NoteWhetherVersionMatters({&shape, 1});
   if (shape.volumes != 0) catalog.storage_->ConnectLastVolumes();
-  RefuseDeviceClasses(shape);
+  RefuseDeviceClasses(PodShapeId{static_cast<uint32_t>(catalog.shapes_.size() - 1)});
   return true;
 }
 
@@ -1379,17 +1416,7 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   ListPodsCountedOtherwise();
   ConnectBudgets();
   catalog_->storage_->Connect(*catalog_->symbols_);
-  std::vector<DeviceNode> device_nodes;
-  device_nodes.reserve(catalog_->nodes_.size());
-  for (const NodeInfo& node : catalog_->nodes_) device_nodes.push_back({node.name, node.labels});
-  catalog_->devices_->Connect(device_nodes, catalog_->symbols(), catalog_->version_);
-  catalog_->version_matters_ |= catalog_->devices_->DependOnVersion();
-  for (PodShape& shape : catalog_->shapes_) {
-    ConnectDeviceClaims(shape);
-    RefuseDeviceClasses(shape);
-  }
-  CheckUsersOfDevices();
-  CloseUnknownPools();
+  ConnectDevices();
   renumbered_resources_ = catalog_->resources() > kResourcesKept;
   DropUnused(catalog_->symbols(), {catalog_->resource_names_, catalog_->resources_by_name_},
              catalog_->nodes_, catalog_->shapes_);

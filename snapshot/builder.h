@@ -205,11 +205,27 @@ class SnapshotBuilder {
   void BoundCharges();
   void ListPodsCountedOtherwise();
   void ConnectBudgets();
-  void RefuseDeviceClasses(PodShape& shape) const;
-  void ConnectDeviceClaims(PodShape& shape) const;
+  // A pod whose shape names ResourceClaims.
+  struct DeviceUser {
+    PodId pod;
+    NodeId node;  // Where it is, or to which it is nominated; kNoNode: on no node of the cluster.
+    bool is_nominated;
+  };
+  // Connect shapes with the claims that their pods name, or refuse them.  `users`: all pods of
+  // these shapes, in order.  A claim is named by no other shape.
+  void ConnectDeviceClaims(std::span<const PodShapeId> shapes, std::span<const DeviceUser> users);
+  // Forgets what ConnectDeviceClaims did to the shape.
+  void DisconnectDeviceClaims(PodShapeId id);
+  void ConnectDevices();
+  void RefuseDeviceClasses(PodShapeId id);
+  void ConnectDeviceClaims(PodShapeId id);
+  // Gives the shape a reason of its devices, unless it has another one.
+  void RefuseDevices(PodShapeId id, std::string why);
   [[nodiscard]] std::string WhyClaimsNotUnderstood(const PodShape& shape) const;
-  void CheckUsersOfDevices();
-  void CloseUnknownPools();
+  void CheckUsersOfDevices(std::span<const DeviceUser> users);
+  // Whether the input does not tell which devices the pod uses.
+  [[nodiscard]] bool UsesUnknownDevices(const DeviceUser& user) const;
+  void CloseUnknownPools(const absl::flat_hash_set<NodeId>& nodes);
   void RefuseUnknownNamespaces();
   void PlacePods(ClusterSnapshot& snapshot) const;
 
@@ -233,6 +249,7 @@ class SnapshotBuilder {
   bool left_out_budgets_ = false;    // Some budgets were made to select nothing.
   bool bounded_charges_ = false;     // Some charges are less than the pod requests.
   bool renumbered_resources_ = false;
+  absl::flat_hash_set<PodShapeId> refused_devices_;  // RefuseDevices gave them their reason.
 
   // Scratch memory, reused from pod to pod.
   objects::ResourceList sum_;

@@ -87,6 +87,10 @@ std::vector<PodId> Catalog::BufferPods() const {
   return pods;
 }
 
+bool Catalog::version_matters() const {
+  return version_matters_ || storage_->SomePreventScheduling() || devices_->DependOnVersion();
+}
+
 std::optional<ResourceId> Catalog::FindResource(std::string_view name) const {
   if (const std::optional<TextId> text = symbols_->Find(name)) {
     if (auto it = resources_by_name_.find(*text); it != resources_by_name_.end()) return it->second;

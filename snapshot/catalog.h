@@ -195,7 +195,8 @@ struct GangAbsent {
 // The pods of a gang that are not in the catalog: ended and expendable ones (listed_pods.h).
 struct GangLeftOut {
   GangAbsent pods;
-  absl::flat_hash_map<TextId, int64_t> jobs;  // kJobSet: pods that have succeeded, by Job.
+  absl::flat_hash_map<TextId, int64_t> jobs;    // kJobSet: pods that have succeeded, by Job.
+  absl::flat_hash_map<int64_t, int64_t> sizes;  // The pods that declare a size, by size.
 };
 // What CountGangs (gangs.h) found.
 struct GangStates {
@@ -558,9 +559,7 @@ class Catalog {
   // The version by whose scheduler's rules pods are placed.
   [[nodiscard]] KubernetesVersion kubernetes_version() const { return version_; }
   // Whether some verdict in this cluster depends on the Kubernetes version.
-  [[nodiscard]] bool version_matters() const {
-    return version_matters_ || storage_->SomePreventScheduling();
-  }
+  [[nodiscard]] bool version_matters() const;
 
   // The number of ids that nodes have or had.
   [[nodiscard]] size_t nodes() const { return nodes_.size(); }

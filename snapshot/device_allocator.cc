@@ -110,9 +110,10 @@ class DeviceSearch {
   // Whether ebb understands the slices that the node sees.
   bool CheckPools() {
     for (const NodePool& pool : pools_) {
-      if (pool.not_understood == nullptr) continue;
-      problem_ = absl::StrCat("ResourceSlice ", Absl(Text(pool.wrong_slice)), ": ",
-                              *pool.not_understood, " is not evaluated");
+      if (!pool.wrong_slice) continue;
+      const SliceInfo& slice = devices_.slice(*pool.wrong_slice);
+      problem_ = absl::StrCat("ResourceSlice ", Absl(Text(slice.name)), ": ", slice.not_understood,
+                              " is not evaluated");
       return false;
     }
     return true;
@@ -450,6 +451,8 @@ class DeviceSearch {
     held.id = device.id;
     held.info = index;
     held.admin_access = ask.ask->admin_access;
+    held.request = static_cast<uint32_t>(at.request);
+    held.alternative = static_cast<uint32_t>(at.alternative);
     if (device.binds_to_node) held.only_on = catalog_.node(node_).name;
     if (device.allow_multiple) {
       held.shared = true;
@@ -754,6 +757,14 @@ std::string DetailOf(const Catalog& catalog, const DeviceState& state, NodeId no
         }
       }
     }
+  }
+  const std::span<const NodePool> pools = devices.PoolsOf(node);
+  if (std::ranges::any_of(pools, [](const auto& pool) { return pool.wrong_slice.has_value(); })) {
+    return "";
+  }
+  if (reached == 0 && pools.empty()) return "the node reaches no devices";
+  if (shown == 0 && std::ranges::any_of(pools, &NodePool::IsClosed)) {
+    return "devices of an incomplete or invalid pool are not allocated";
   }
   if (reached == 0) return "the node reaches no devices";
   if (shown == 0) return "each device serves by itself, but not as many together as are asked for";

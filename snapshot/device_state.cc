@@ -12,23 +12,29 @@ namespace ebb {
 
 void DeviceState::Reset(const Devices& devices) {
   claims_ = {};
-  claims_.Resize(devices.claims());
   uses_ = {};
-  uses_.Resize(devices.ids());
   shares_ = {};
+  Grow(devices);
+  for (uint32_t c = 0; c < devices.claims(); ++c) Read(devices, DeviceClaimId{c});
+}
+
+void DeviceState::Grow(const Devices& devices) {
+  claims_.Resize(devices.claims());
+  uses_.Resize(devices.ids());
   if (devices.HasSharedDevices()) shares_.Resize(devices.ids());
-  for (uint32_t c = 0; c < devices.claims(); ++c) {
-    const DeviceClaimInfo& info = devices.claim(DeviceClaimId{c});
-    DeviceClaimState state;
-    state.allocated = info.allocated;
-    state.as_in_status = info.allocated;
-    state.users = info.other_users;
-    for (const auto& [id, admin_access, shared, consumed] : info.devices) {
-      state.devices.push_back(
-          {.id = id, .admin_access = admin_access, .shared = shared, .consumed = consumed});
-    }
-    Set(DeviceClaimId{c}, std::move(state));
+}
+
+void DeviceState::Read(const Devices& devices, DeviceClaimId id) {
+  const DeviceClaimInfo& info = devices.claim(id);
+  DeviceClaimState state;
+  state.allocated = info.allocated;
+  state.as_in_status = info.allocated;
+  state.users = info.other_users;
+  for (const auto& [device, admin_access, shared, consumed] : info.devices) {
+    state.devices.push_back(
+        {.id = device, .admin_access = admin_access, .shared = shared, .consumed = consumed});
   }
+  Set(id, std::move(state));
 }
 
 void DeviceState::Count(const DeviceClaimState& state, int sign) {

@@ -37,6 +37,9 @@ struct HeldDevice {
   bool shared = false;                 // Others may hold the device as well.
   TextId only_on = kNoText;            // The node, if the device binds to it.
   std::vector<DeviceAmount> consumed;  // If shared: what it takes of the device's capacities.
+  // For which request of the claim, and for which of its alternatives, if ebb has allocated it.
+  uint32_t request = 0;
+  uint32_t alternative = 0;
   friend bool operator==(const HeldDevice&, const HeldDevice&) = default;
 };
 
@@ -59,6 +62,11 @@ class DeviceState {
  public:
   // What the claims' status says.
   void Reset(const Devices& devices);
+  // Makes room for the claims and devices of `devices`.
+  void Grow(const Devices& devices);
+  // Gives the claim the state that its status says.  REQUIRES: there is room for it; nothing is
+  // logged.
+  void Read(const Devices& devices, DeviceClaimId id);
 
   [[nodiscard]] const DeviceClaimState& claim(DeviceClaimId id) const { return claims_[Index(id)]; }
   [[nodiscard]] size_t claims() const { return claims_.size(); }

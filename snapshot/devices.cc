@@ -201,7 +201,15 @@ void Devices::Put(const objects::DeviceClass& from, Symbols& symbols) {
 }
 
 void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
-  DeviceClaimInfo& to = claims_.emplace_back();
+  claims_.push_back(Compile(from, symbols));
+  const DeviceClaimInfo& to = claims_.back();
+  depend_on_version_ += to.depends_on_version ? 1 : 0;
+  claims_by_name_.emplace(std::pair(to.namespace_name, to.name),
+                          DeviceClaimId{static_cast<uint32_t>(claims_.size() - 1)});
+}
+
+DeviceClaimInfo Devices::Compile(const objects::ResourceClaim& from, Symbols& symbols) {
+  DeviceClaimInfo to;
   to.namespace_name = symbols.Intern(from.meta.namespace_name);
   to.name = symbols.Intern(from.meta.name);
   for (const objects::OwnerReference& owner : from.meta.owners) {
@@ -239,10 +247,10 @@ void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
   for (const objects::DeviceConstraint& constraint : from.constraints) {
     DeviceConstraintInfo& made = to.constraints.emplace_back();
     made.distinct = constraint.match_attribute.empty();
-    depend_on_version_ |= made.distinct;
+    to.depends_on_version |= made.distinct;
     const Text attribute =
         made.distinct ? constraint.distinct_attribute : constraint.match_attribute;
-    if (attribute.empty()) {
+    if (attribute.empty() || (!made.distinct && !constraint.distinct_attribute.empty())) {
       SetReason(to.not_understood, "spec.devices.constraints[]: a constraint of an unknown kind");
     }
     const size_t slash = attribute.find('/');
@@ -284,8 +292,7 @@ void Devices::Put(const objects::ResourceClaim& from, Symbols& symbols) {
     to.reserved_for.push_back(symbols.Intern(consumer.uid));
   }
   to.other_users = static_cast<uint32_t>(to.reserved_for.size());
-  claims_by_name_.emplace(std::pair(to.namespace_name, to.name),
-                          DeviceClaimId{static_cast<uint32_t>(claims_.size() - 1)});
+  return to;
 }
 
 std::vector<DeviceAmount> Devices::Amounts(const std::vector<objects::DeviceQuantity>& from,
@@ -371,7 +378,14 @@ uint32_t Devices::InternShape(const objects::Device& device, std::string_view dr
 
 void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
   const auto index = static_cast<uint32_t>(slices_.size());
-  SliceInfo& to = slices_.emplace_back();
+  slices_.emplace_back().first_device = static_cast<uint32_t>(devices_.size());
+  slices_.back().order = next_slice_order_++;
+  devices_.resize(devices_.size() + from.devices.size());
+  Fill(from, index, symbols);
+}
+
+void Devices::Fill(const objects::ResourceSlice& from, uint32_t index, Symbols& symbols) {
+  SliceInfo& to = slices_[index];
   to.name = symbols.Intern(from.meta.name);
   to.driver = symbols.Intern(from.driver);
   to.pool = symbols.Intern(from.pool);
@@ -382,7 +396,7 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
   to.reach_known = !from.node_name.empty() || from.all_nodes || !from.node_selector.nil;
   to.per_device_nodes = from.per_device_nodes;
   to.has_counters = !from.shared_counters.empty();
-  depend_on_version_ |= to.has_counters;
+  to.depends_on_version = to.has_counters;
   if (from.node_selector.terms.size() > 1) {
     SetReason(to.not_understood, "spec.nodeSelector: several terms");
   }
@@ -390,9 +404,9 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
   for (const objects::DeviceCounters& set : from.shared_counters) {
     to.counter_sets.push_back(symbols.Intern(set.counter_set));
   }
-  to.first_device = static_cast<uint32_t>(devices_.size());
+  to.end_device = to.first_device;
   for (const objects::Device& device : from.devices) {
-    DeviceInfo& made = devices_.emplace_back();
+    DeviceInfo& made = devices_[to.end_device++];
     made.name = symbols.Intern(device.name);
     made.id = InternDevice(to.driver, to.pool, made.name);
     made.slice = index;
@@ -412,9 +426,11 @@ void Devices::Put(const objects::ResourceSlice& from, Symbols& symbols) {
         made.allow_multiple ||
         std::ranges::any_of(device.capacity, &objects::DeviceCapacity::has_policy);
     has_shared_devices_ |= made.allow_multiple;
-    depend_on_version_ |= made.limits_requests;
+    to.depends_on_version |= made.limits_requests;
   }
-  to.end_device = static_cast<uint32_t>(devices_.size());
+  depend_on_version_ += to.depends_on_version ? 1 : 0;
+  live_devices_ += from.devices.size();
+  slices_by_name_.emplace(to.name, index);
 }
 
 void Devices::Put(const objects::DeviceTaintRule& from, Symbols& symbols) {
@@ -430,21 +446,20 @@ void Devices::Put(const objects::DeviceTaintRule& from, Symbols& symbols) {
 // Connecting
 
 // Source: resourceslice/tracker, applyPatches.  A rule without a selector applies to all devices.
-void Devices::ApplyTaintRules(const Symbols& symbols) {
+void Devices::ApplyTaintRules(uint32_t slice_index, const Symbols& symbols) {
+  SliceInfo& slice = slices_[slice_index];
   const auto selects = [](TextId wanted, TextId name) {
     return wanted == kNoText || wanted == name;
   };
   for (const TaintRule& rule : taint_rules_) {
-    for (SliceInfo& slice : slices_) {
-      if (!selects(rule.driver, slice.driver) || !selects(rule.pool, slice.pool)) continue;
-      for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
-        if (!selects(rule.device, devices_[d].name)) continue;
-        devices_[d].taints.push_back(rule.taint);
-        if (rule.not_understood.empty()) continue;
-        SetReason(slice.not_understood,
-                  absl::StrCat("DeviceTaintRule ", Absl(symbols.Text(rule.name)), ": ",
-                               rule.not_understood));
-      }
+    if (!selects(rule.driver, slice.driver) || !selects(rule.pool, slice.pool)) continue;
+    for (uint32_t d = slice.first_device; d < slice.end_device; ++d) {
+      if (!selects(rule.device, devices_[d].name)) continue;
+      devices_[d].taints.push_back(rule.taint);
+      if (rule.not_understood.empty()) continue;
+      SetReason(slice.not_understood,
+                absl::StrCat("DeviceTaintRule ", Absl(symbols.Text(rule.name)), ": ",
+                             rule.not_understood));
     }
   }
 }
@@ -475,10 +490,8 @@ bool Devices::CountersExist(uint32_t slice, const NodePool& pool) const {
 void Devices::BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t> all,
                         NodePool& pool) const {
   absl::flat_hash_set<TextId> names;
-  const auto check = [&](const SliceInfo& slice) {
-    if (pool.not_understood != nullptr || slice.not_understood.empty()) return;
-    pool.not_understood = &slice.not_understood;
-    pool.wrong_slice = slice.name;
+  const auto check = [&](uint32_t s) {
+    if (!pool.wrong_slice && !slices_[s].not_understood.empty()) pool.wrong_slice = s;
   };
   const auto add_counters = [&](const SliceInfo& slice) {
     for (const TextId set : slice.counter_sets) {
@@ -489,7 +502,7 @@ void Devices::BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t
   };
   for (const uint32_t s : seen) {
     const SliceInfo& slice = slices_[s];
-    check(slice);
+    check(s);
     if (slice.has_counters) {
       add_counters(slice);
       continue;
@@ -504,7 +517,7 @@ void Devices::BuildPool(std::span<const uint32_t> seen, std::span<const uint32_t
   for (const uint32_t s : all) {
     if (std::ranges::find(seen, s) != seen.end()) continue;
     if (slices_[s].has_counters) {
-      check(slices_[s]);
+      check(s);
       add_counters(slices_[s]);
     } else {
       others.push_back(s);
@@ -569,37 +582,70 @@ std::vector<NodePool> Devices::GatherPools(const DeviceNode& node, std::span<con
   return pools;
 }
 
-void Devices::Connect(std::span<const DeviceNode> nodes, const Symbols& symbols,
-                      KubernetesVersion version) {
-  version_ = version;
-  ApplyTaintRules(symbols);
+void Devices::Link(uint32_t slice) {
+  const SliceInfo& of = slices_[slice];
+  const auto add_to = [&](std::vector<uint32_t>& list) {
+    list.insert(
+        std::ranges::upper_bound(list, of.order, {}, [&](uint32_t s) { return slices_[s].order; }),
+        slice);
+  };
+  add_to(slices_of_pool_[{of.driver, of.pool}]);
+  if (of.reach.node != kNoText) add_to(slices_of_node_[of.reach.node]);
+  if (IsOfAllNodes(of)) add_to(shared_slices_);
+}
+
+void Devices::Unlink(uint32_t slice) {
+  const SliceInfo& of = slices_[slice];
+  std::erase(slices_of_pool_.at({of.driver, of.pool}), slice);
+  if (of.reach.node != kNoText) std::erase(slices_of_node_.at(of.reach.node), slice);
+  if (IsOfAllNodes(of)) std::erase(shared_slices_, slice);
+}
+
+void Devices::GatherNode(NodeId id, const DeviceNode& node, const Symbols& symbols) {
+  std::vector<uint32_t>& own = own_slices_[Index(id)];
+  own.clear();
+  pools_of_[Index(id)].clear();
+  if (node.name == kNoText) return;
+  if (const auto it = slices_of_node_.find(node.name); it != slices_of_node_.end()) {
+    own = it->second;
+  }
+  if (own.empty() && shared_slices_.empty()) return;
+  pools_of_[Index(id)] = GatherPools(node, own, symbols);
+}
+
+// Compiles new selectors, and makes room for the answers of all about new devices.
+void Devices::PrepareSelectors() {
+  const bool grows = shapes_.size() > answers_;
+  const size_t known = answers_;
+  if (grows) answers_ = known == 0 ? shapes_.size() : 2 * shapes_.size();
   for (Selector& selector : selectors_) {
-    selector.compiled.emplace(cel::DeviceSelector::Compile(
-        selector.expression, version < KubernetesVersion::k137
-                                 ? cel::SelectorRules::kKubernetes136
-                                 : cel::SelectorRules::kKubernetes137));
-    selector.answers = std::make_unique<std::atomic<Answer>[]>(shapes_.size());
-  }
-  own_slices_.resize(nodes.size());
-  pools_of_.resize(nodes.size());
-  absl::flat_hash_map<TextId, uint32_t> nodes_by_name;
-  if (!slices_.empty()) {
-    for (uint32_t n = 0; n < nodes.size(); ++n) nodes_by_name.emplace(nodes[n].name, n);
-  }
-  for (uint32_t s = 0; s < slices_.size(); ++s) {
-    const SliceInfo& slice = slices_[s];
-    slices_of_pool_[{slice.driver, slice.pool}].push_back(s);
-    const auto node = nodes_by_name.find(slice.reach.node);
-    if (slice.reach.node != kNoText && node != nodes_by_name.end()) {
-      own_slices_[node->second].push_back(s);
+    if (!selector.compiled) {
+      selector.compiled.emplace(cel::DeviceSelector::Compile(
+          selector.expression, version_ < KubernetesVersion::k137
+                                   ? cel::SelectorRules::kKubernetes136
+                                   : cel::SelectorRules::kKubernetes137));
     }
-    if (IsOfAllNodes(slice)) shared_slices_.push_back(s);
+    if (selector.answers != nullptr && !grows) continue;
+    auto answers = std::make_unique<std::atomic<Answer>[]>(answers_);
+    for (size_t shape = 0; selector.answers != nullptr && shape < known; ++shape) {
+      answers[shape].store(selector.answers[shape].load(std::memory_order_relaxed),
+                           std::memory_order_relaxed);
+    }
+    selector.answers = std::move(answers);
+  }
+}
+
+void Devices::Connect(const DeviceNodes& nodes, const Symbols& symbols, KubernetesVersion version) {
+  version_ = version;
+  PrepareSelectors();
+  own_slices_.resize(nodes.count);
+  pools_of_.resize(nodes.count);
+  for (uint32_t s = 0; s < slices_.size(); ++s) {
+    ApplyTaintRules(s, symbols);
+    Link(s);
   }
   if (slices_.empty()) return;
-  for (uint32_t n = 0; n < nodes.size(); ++n) {
-    if (own_slices_[n].empty() && shared_slices_.empty()) continue;
-    pools_of_[n] = GatherPools(nodes[n], own_slices_[n], symbols);
-  }
+  for (uint32_t n = 0; n < nodes.count; ++n) GatherNode(NodeId{n}, nodes.at(NodeId{n}), symbols);
 }
 
 void Devices::CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols& symbols) {
@@ -611,13 +657,133 @@ void Devices::CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols
       }
     }
   }
-  if (closed.empty()) return;
   for (std::vector<NodePool>& pools : pools_of_) {
     for (NodePool& pool : pools) {
       const SliceInfo& slice = slices_[pool.first_slice];
       pool.uses_unknown = closed.contains({slice.driver, slice.pool});
     }
   }
+}
+
+// ---------------------------------------------------------------------------
+// Changing
+
+void Devices::Replace(const objects::ResourceClaim& from, Symbols& symbols) {
+  DeviceClaimInfo made = Compile(from, symbols);
+  const std::pair name(made.namespace_name, made.name);
+  std::optional<DeviceClaimId> id = FindClaim(name.first, name.second);
+  if (!id && !free_claims_.empty()) {
+    id = free_claims_.back();
+    free_claims_.pop_back();
+  }
+  if (!id) {
+    id = DeviceClaimId{static_cast<uint32_t>(claims_.size())};
+    claims_.emplace_back();
+  }
+  claims_by_name_[name] = *id;
+  DeviceClaimInfo& to = claims_[Index(*id)];
+  depend_on_version_ += (made.depends_on_version ? 1 : 0) - (to.depends_on_version ? 1 : 0);
+  to = std::move(made);
+}
+
+void Devices::RemoveClaim(DeviceClaimId id) {
+  DeviceClaimInfo& claim = claims_[Index(id)];
+  depend_on_version_ -= claim.depends_on_version ? 1 : 0;
+  claims_by_name_.erase({claim.namespace_name, claim.name});
+  claim = DeviceClaimInfo();
+  free_claims_.push_back(id);
+}
+
+void Devices::ForgetUsers(DeviceClaimId id) {
+  DeviceClaimInfo& claim = claims_[Index(id)];
+  claim.owned = false;
+  claim.other_users = static_cast<uint32_t>(claim.reserved_for.size());
+}
+
+void Devices::Touch(const SliceInfo& slice) {
+  touched_pools_.emplace(slice.driver, slice.pool);
+  if (slice.reach.node != kNoText) touched_nodes_.insert(slice.reach.node);
+  touched_all_ |= IsOfAllNodes(slice);
+}
+
+void Devices::RemoveSlice(TextId name) {
+  const auto it = slices_by_name_.find(name);
+  if (it == slices_by_name_.end()) return;
+  const uint32_t index = it->second;
+  slices_by_name_.erase(it);
+  SliceInfo& slice = slices_[index];
+  Touch(slice);
+  Unlink(index);
+  depend_on_version_ -= slice.depends_on_version ? 1 : 0;
+  const uint32_t devices = slice.end_device - slice.first_device;
+  live_devices_ -= devices;
+  for (uint32_t d = slice.first_device; d < slice.end_device; ++d) devices_[d] = DeviceInfo();
+  SliceInfo gone;
+  gone.first_device = gone.end_device = slice.first_device;
+  slice = std::move(gone);
+  free_slices_[devices].push_back(index);
+}
+
+void Devices::Replace(const objects::ResourceSlice& from, Symbols& symbols) {
+  const TextId name = symbols.Intern(from.meta.name);
+  const auto known = slices_by_name_.find(name);
+  const uint64_t order =
+      known == slices_by_name_.end() ? next_slice_order_++ : slices_[known->second].order;
+  RemoveSlice(name);
+  std::vector<uint32_t>& free = free_slices_[static_cast<uint32_t>(from.devices.size())];
+  uint32_t index = static_cast<uint32_t>(slices_.size());
+  if (free.empty()) {
+    Put(from, symbols);
+  } else {
+    index = free.back();
+    free.pop_back();
+    Fill(from, index, symbols);
+  }
+  slices_[index].order = order;
+  ApplyTaintRules(index, symbols);
+  Link(index);
+  Touch(slices_[index]);
+}
+
+void Devices::Reconnect(const DeviceNodes& nodes, std::span<const NodeId> changed,
+                        const Symbols& symbols) {
+  ++changes_;
+  PrepareSelectors();
+  own_slices_.resize(nodes.count);
+  pools_of_.resize(nodes.count);
+  for (const auto& pool : touched_pools_) {
+    for (const uint32_t s : slices_of_pool_.at(pool)) {
+      if (slices_[s].reach.node != kNoText) touched_nodes_.insert(slices_[s].reach.node);
+      touched_all_ |= IsOfAllNodes(slices_[s]);
+    }
+  }
+  absl::flat_hash_set<NodeId> again(changed.begin(), changed.end());
+  for (const TextId name : touched_nodes_) {
+    if (const NodeId node = nodes.find(name); node != kNoNode) again.insert(node);
+  }
+  for (uint32_t n = 0; touched_all_ && n < nodes.count; ++n) again.insert(NodeId{n});
+  for (const NodeId node : again) GatherNode(node, nodes.at(node), symbols);
+  touched_pools_.clear();
+  touched_nodes_.clear();
+  touched_all_ = false;
+  if (again.empty()) return;
+  // Searches name devices by places that other devices may have now.
+  const absl::MutexLock lock(&cache_.mutex);
+  cache_.failures.clear();
+}
+
+bool Devices::HasMuchGone() const {
+  // Small clusters may keep this many.  Not tuned.
+  constexpr size_t kKept = 4096;
+  return ids_.size() + shapes_.size() + devices_.size() + slices_.size() + selectors_.size() +
+             specs_by_key_.size() >
+         kKept + 8 * live_devices_ + 4 * claims_by_name_.size();
+}
+
+std::shared_ptr<Devices> Devices::Copy() const {
+  const std::shared_ptr<Devices> copy(new Devices(*this));
+  copy->PrepareSelectors();
+  return copy;
 }
 
 // ---------------------------------------------------------------------------
@@ -644,30 +810,31 @@ Devices::Answer Devices::Ask(uint32_t selector, const DeviceInfo& device) const 
     answer = *matches ? Answer::kYes : Answer::kNo;
   } else {
     answer = absl::IsUnimplemented(matches.status()) ? Answer::kNotUnderstood : Answer::kError;
-    const absl::MutexLock lock(&mutex_);
-    const std::string& text = *error_texts_.insert(std::string(matches.status().message())).first;
-    errors_.try_emplace({selector, device.shape}, &text);
+    const absl::MutexLock lock(&cache_.mutex);
+    const std::string& text =
+        *cache_.error_texts.insert(std::string(matches.status().message())).first;
+    cache_.errors.try_emplace({selector, device.shape}, &text);
   }
   known.store(answer, std::memory_order_relaxed);
   return answer;
 }
 
 std::string Devices::ErrorOf(uint32_t selector, const DeviceInfo& device) const {
-  const absl::MutexLock lock(&mutex_);
-  const auto it = errors_.find({selector, device.shape});
-  EBB_CHECK(it != errors_.end());
+  const absl::MutexLock lock(&cache_.mutex);
+  const auto it = cache_.errors.find({selector, device.shape});
+  EBB_CHECK(it != cache_.errors.end());
   return *it->second;
 }
 
 void Devices::RememberFailure(const SearchKey& key, bool too_long) const {
-  const absl::MutexLock lock(&mutex_);
-  failures_.try_emplace(key, too_long);
+  const absl::MutexLock lock(&cache_.mutex);
+  cache_.failures.try_emplace(key, too_long);
 }
 
 std::optional<bool> Devices::FindFailure(const SearchKey& key) const {
-  const absl::MutexLock lock(&mutex_);
-  const auto it = failures_.find(key);
-  if (it == failures_.end()) return std::nullopt;
+  const absl::MutexLock lock(&cache_.mutex);
+  const auto it = cache_.failures.find(key);
+  if (it == cache_.failures.end()) return std::nullopt;
   return it->second;
 }
 

@@ -1,7 +1,8 @@
 // Devices is the part of a Catalog for dynamic resource allocation: device classes, the claims of
 // pods, the devices that resource slices offer, and which of them each node reaches.
 //
-// SnapshotBuilder fills it, with kinds in any order, and connects it once; then it does not change.
+// SnapshotBuilder fills it, with kinds in any order, and connects it once.  After that only a
+// LiveSnapshot changes it: claims and slices, in place.
 // Which devices are in use is part of the ClusterSnapshot (device_state.h), and device_allocator.h
 // searches for free ones.
 //
@@ -9,9 +10,9 @@
 //            claim or class has one keeps its node; no node takes a pod that needs devices while a
 //            slice there has one.
 // Cost:      Connect: nearly linear in devices, plus (nodes * slices that belong to no single
-//            node).  A selector is compiled once.  A device's answer to a selector, or its error,
-//            is computed when it is first asked for; devices with equal attributes and capacities
-//            share the answer.
+//            node).  Reconnect: the same for the nodes of the pools that changed.  A selector is
+//            compiled once.  A device's answer to a selector, or its error, is computed when it is
+//            first asked for; devices with equal attributes and capacities share the answer.
 // Threads:   const methods may run concurrently; the others need exclusive access.
 // Source:    k8s.io/dynamic-resource-allocation v0.36 and v0.37, structured/internal/incubating,
 //            which kube-scheduler uses by default.
@@ -34,6 +35,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -49,8 +51,14 @@ namespace ebb {
 
 // What is read of a node.
 struct DeviceNode {
-  TextId name;
+  TextId name;  // kNoText: the node has gone.
   const LabelSet& labels;
+};
+
+struct DeviceNodes {
+  size_t count;
+  absl::FunctionRef<DeviceNode(NodeId)> at;
+  absl::FunctionRef<NodeId(TextId)> find;  // kNoNode: there is no node of this name.
 };
 
 // The nodes that reach a device, or on which a claim's devices may be used.
@@ -113,8 +121,10 @@ struct SliceInfo {
   bool reach_known = false;
   bool per_device_nodes = false;
   bool has_counters = false;
+  bool depends_on_version = false;
   uint32_t first_device = 0;  // Of Devices::device().
   uint32_t end_device = 0;
+  uint64_t order = 0;                              // Higher for slices that were added later.
   std::vector<DeviceInfo::NamedCounter> counters;  // spec.sharedCounters.
   std::vector<TextId> counter_sets;                // In order; one that occurs twice is wrong.
   std::string not_understood;                      // "spec.x".
@@ -127,9 +137,8 @@ struct NodePool {
   bool invalid = false;
   bool has_binding_conditions = false;
   bool uses_unknown = false;  // Some pod that may use its devices has claims that are not known.
-  const std::string* not_understood = nullptr;
-  TextId wrong_slice = kNoText;  // If not_understood.
-  std::vector<uint32_t> slices;  // That have devices for the node, by name.
+  std::optional<uint32_t> wrong_slice;  // The first one that is not understood.
+  std::vector<uint32_t> slices;         // That have devices for the node, by name.
   std::vector<uint32_t> others;  // The pool's other slices with devices, if some consume counters.
   // What the pool has.
   std::vector<TextId> counter_sets;
@@ -180,6 +189,7 @@ struct DeviceClaimInfo {
   bool deleting = false;
   std::vector<DeviceRequestInfo> requests;
   std::vector<DeviceConstraintInfo> constraints;
+  bool depends_on_version = false;
   size_t unused_min = 0;  // It needs at least this many devices that are not in use.
   uint32_t spec = 0;      // Claims with equal requests and constraints have the same.
   // As the status says.
@@ -204,18 +214,39 @@ struct DeviceClassInfo {
 
 class Devices {
  public:
+  Devices() = default;
   void Put(const objects::DeviceClass& from, Symbols& symbols);
   void Put(const objects::ResourceClaim& from, Symbols& symbols);
   void Put(const objects::ResourceSlice& from, Symbols& symbols);
   void Put(const objects::DeviceTaintRule& from, Symbols& symbols);
 
   // Must be called once, after everything was added.  `version`: whose rules apply.
-  void Connect(std::span<const DeviceNode> nodes, const Symbols& symbols,
-               KubernetesVersion version);
+  void Connect(const DeviceNodes& nodes, const Symbols& symbols, KubernetesVersion version);
 
   // A pod on each of these nodes uses devices that the input does not tell (IsAllocated): so
-  // nothing of the pools that the nodes reach is allocated.  REQUIRES: Connect was called.
+  // nothing of the pools that the nodes reach is allocated, and something of all others.
+  // REQUIRES: Connect was called.
   void CloseUnknownPools(std::span<const DeviceNode> nodes, const Symbols& symbols);
+
+  // --- Changes after Connect.  Reconnect must follow before anything is read.
+
+  // Put the object in the place of that of its name, if there is one, or as the last one.
+  void Replace(const objects::ResourceClaim& from, Symbols& symbols);
+  void Replace(const objects::ResourceSlice& from, Symbols& symbols);
+  // The ids of the claim and of the slice's devices may be given again.
+  void RemoveClaim(DeviceClaimId id);
+  void RemoveSlice(TextId name);
+  // `changed`: nodes that came, went, or have other labels.
+  void Reconnect(const DeviceNodes& nodes, std::span<const NodeId> changed, const Symbols& symbols);
+  // Forgets what SetOwned and PlacesUser noted.
+  void ForgetUsers(DeviceClaimId id);
+  // Counts the calls of Reconnect.
+  [[nodiscard]] uint64_t changes() const { return changes_; }
+  // Whether most of what is kept for names, requests and attributes belongs to objects that have
+  // gone.
+  [[nodiscard]] bool HasMuchGone() const;
+  // A copy that may be changed while others read this one.
+  [[nodiscard]] std::shared_ptr<Devices> Copy() const;
 
   // What a selector says of a device.
   enum class Answer : uint8_t { kNotAsked, kNo, kYes, kError, kNotUnderstood };
@@ -227,8 +258,9 @@ class Devices {
   }
 
   [[nodiscard]] size_t ids() const { return ids_.size(); }
+  // The number of ids that claims have or had.
   [[nodiscard]] size_t claims() const { return claims_.size(); }
-  [[nodiscard]] bool HasSlices() const { return !slices_.empty(); }
+  [[nodiscard]] bool HasSlices() const { return !slices_by_name_.empty(); }
   [[nodiscard]] const DeviceClaimInfo& claim(DeviceClaimId id) const { return claims_[Index(id)]; }
   [[nodiscard]] std::optional<DeviceClaimId> FindClaim(TextId namespace_name, TextId name) const;
   // Whether the claim exists and its status tells the devices of its users.
@@ -239,10 +271,10 @@ class Devices {
   [[nodiscard]] std::span<const DeviceCapacityInfo> CapacitiesOf(const DeviceInfo& device) const {
     return shapes_[device.shape].capacities;
   }
-  // Whether several claims may hold one device.
+  // Whether several claims may, or might once, hold one device.
   [[nodiscard]] bool HasSharedDevices() const { return has_shared_devices_; }
   // Whether a version of Kubernetes may allocate the devices otherwise than another.
-  [[nodiscard]] bool DependOnVersion() const { return depend_on_version_; }
+  [[nodiscard]] bool DependOnVersion() const { return depend_on_version_ > 0; }
   // Sorted by driver and pool; pools with binding conditions come last.
   [[nodiscard]] std::span<const NodePool> PoolsOf(NodeId node) const {
     if (Index(node) >= pools_of_.size()) return {};
@@ -282,6 +314,8 @@ class Devices {
   }
 
  private:
+  Devices(const Devices&) = default;  // Without answers: Copy makes room for them.
+
   struct TaintRule {
     TextId name;
     // kNoText: any.
@@ -295,6 +329,10 @@ class Devices {
     std::string_view expression;
     std::optional<absl::StatusOr<cel::DeviceSelector>> compiled;
     std::unique_ptr<std::atomic<Answer>[]> answers;  // By shape.
+
+    Selector() = default;
+    Selector(const Selector& other) : expression(other.expression), compiled(other.compiled) {}
+    Selector(Selector&&) = default;
   };
   struct Attribute {
     TextId name;
@@ -311,6 +349,28 @@ class Devices {
     bool allow_multiple = false;
   };
 
+  // Filled on use, because what it keeps is expensive to find again.
+  struct Cache {
+    absl::Mutex mutex;
+    absl::node_hash_set<std::string> error_texts ABSL_GUARDED_BY(mutex);
+    // By selector and shape.
+    absl::flat_hash_map<std::pair<uint32_t, uint32_t>, const std::string*> errors
+        ABSL_GUARDED_BY(mutex);
+    absl::flat_hash_map<SearchKey, bool> failures ABSL_GUARDED_BY(mutex);
+
+    Cache() = default;
+    Cache(const Cache&) {}  // NOLINT(bugprone-copy-constructor-init): a copy is empty.
+  };
+
+  DeviceClaimInfo Compile(const objects::ResourceClaim& from, Symbols& symbols);
+  // Fills the slice, whose devices begin at first_device, where there is room for them.
+  void Fill(const objects::ResourceSlice& from, uint32_t index, Symbols& symbols);
+  void Link(uint32_t slice);
+  void Unlink(uint32_t slice);
+  // The pools of nodes that see the slice's pool must be gathered again.
+  void Touch(const SliceInfo& slice);
+  void GatherNode(NodeId id, const DeviceNode& node, const Symbols& symbols);
+  void PrepareSelectors();
   uint32_t InternSelector(std::string_view expression, Symbols& symbols);
   DeviceId InternDevice(TextId driver, TextId pool, TextId name);
   uint32_t InternShape(const objects::Device& device, std::string_view driver, SliceInfo& slice,
@@ -321,7 +381,7 @@ class Devices {
   std::vector<DeviceInfo::NamedCounter> Counters(const std::vector<objects::DeviceCounters>& sets,
                                                  std::string_view where, SliceInfo& slice,
                                                  Symbols& symbols) const;
-  void ApplyTaintRules(const Symbols& symbols);
+  void ApplyTaintRules(uint32_t slice, const Symbols& symbols);
   void AddIfNewest(uint32_t slice, std::vector<uint32_t>& newest) const;
   std::vector<NodePool> GatherPools(const DeviceNode& node, std::span<const uint32_t> own,
                                     const Symbols& symbols) const;
@@ -341,13 +401,18 @@ class Devices {
 
   std::vector<TaintRule> taint_rules_;
   bool has_shared_devices_ = false;
-  bool depend_on_version_ = false;
+  size_t depend_on_version_ = 0;  // How many claims and slices do.
   absl::flat_hash_map<std::string, uint32_t> specs_by_key_;
   std::vector<DeviceClassInfo> classes_;
   absl::flat_hash_map<TextId, uint32_t> classes_by_name_;
   std::vector<DeviceClaimInfo> claims_;
   absl::flat_hash_map<std::pair<TextId, TextId>, DeviceClaimId> claims_by_name_;
+  std::vector<DeviceClaimId> free_claims_;
   std::vector<SliceInfo> slices_;
+  absl::flat_hash_map<TextId, uint32_t> slices_by_name_;
+  absl::flat_hash_map<uint32_t, std::vector<uint32_t>> free_slices_;  // By number of devices.
+  size_t live_devices_ = 0;
+  uint64_t next_slice_order_ = 0;
   std::vector<DeviceInfo> devices_;
   std::vector<Selector> selectors_;
   absl::flat_hash_map<TextId, uint32_t> selectors_by_text_;
@@ -356,19 +421,22 @@ class Devices {
   absl::flat_hash_map<std::tuple<TextId, TextId, TextId>, DeviceId> ids_;
 
   // Set by Connect.
+  size_t answers_ = 0;  // Of each selector there is room for so many.
   KubernetesVersion version_ = KubernetesVersion::k136;
+  // Lists of slices are in their order.
   absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> slices_of_pool_;
+  absl::flat_hash_map<TextId, std::vector<uint32_t>> slices_of_node_;  // By nodeName.
   std::vector<uint32_t> shared_slices_;            // That belong to no single node.
   std::vector<std::vector<uint32_t>> own_slices_;  // By NodeId: with its nodeName.
   std::vector<std::vector<NodePool>> pools_of_;    // By NodeId.
 
-  // Filled on use, because both are expensive to find again.
-  mutable absl::Mutex mutex_;
-  mutable absl::node_hash_set<std::string> error_texts_ ABSL_GUARDED_BY(mutex_);
-  // By selector and shape.
-  mutable absl::flat_hash_map<std::pair<uint32_t, uint32_t>, const std::string*> errors_
-      ABSL_GUARDED_BY(mutex_);
-  mutable absl::flat_hash_map<SearchKey, bool> failures_ ABSL_GUARDED_BY(mutex_);
+  // Changes since the last Reconnect.
+  absl::flat_hash_set<std::pair<TextId, TextId>> touched_pools_;
+  absl::flat_hash_set<TextId> touched_nodes_;
+  bool touched_all_ = false;
+  uint64_t changes_ = 0;
+
+  mutable Cache cache_;
 };
 
 }  // namespace ebb

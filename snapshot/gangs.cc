@@ -87,9 +87,11 @@ class Members {
     state.declared = std::max(state.declared, shape.gang_sizes[i]);
     if (!runs) CountAbsent(shape, shape.on_node, state.absent);
     const bool is_there = runs || shape.phase == PodPhase::kSucceeded;
-    if (catalog_.gangs()[gang].kind == GangKind::kJobSet && shape.has_controller && is_there) {
-      jobs_[gang].insert(shape.controller.name);
-    }
+    if (catalog_.gangs()[gang].kind != GangKind::kJobSet || !shape.has_controller) return;
+    if (!is_there && HasEnded(shape)) return;
+    Job& job = jobs_[gang][shape.controller.name];
+    job.is_there |= is_there;
+    job.pods += HasEnded(shape) ? 0 : 1;
   }
 
   void Settle(uint32_t gang, GangStates::State& state) {
@@ -99,11 +101,21 @@ class Members {
       state.absent.failed += left_out->pods.failed;
       state.absent.expendable += left_out->pods.expendable;
       for (const auto& [job, pods] : left_out->jobs) {
-        if (pods > 0) jobs_[gang].insert(job);
+        if (pods > 0) jobs_[gang][job].is_there = true;
+      }
+      for (const auto& [size, pods] : left_out->sizes) {
+        if (pods > 0) state.declared = std::max(state.declared, size);
       }
     }
     if (of.kind == GangKind::kJobSet) {
-      state.missing = std::max<int64_t>(0, state.declared - std::ssize(jobs_[gang]));
+      int64_t jobs = 0;
+      int64_t in_part = 0;
+      for (const auto& [name, job] : jobs_[gang]) {
+        if (!job.is_there) continue;
+        ++jobs;
+        in_part += job.pods < ParallelPodsOf(of.namespace_name, name) ? 1 : 0;
+      }
+      state.missing = std::max<int64_t>(0, state.declared - jobs) + in_part;
       state.least = state.missing > 0 ? state.running + state.missing : 0;
       return;
     }
@@ -116,8 +128,20 @@ class Members {
   }
 
  private:
+  // How many pods the Job runs at the same time, as far as the input has the Job.
+  [[nodiscard]] int64_t ParallelPodsOf(TextId namespace_name, TextId job) const {
+    const ControllerStatus* const status =
+        catalog_.FindController(objects::ControllerKind::kJob, namespace_name, job);
+    if (status == nullptr || !status->completions) return 0;
+    return std::min(status->spec_replicas.value_or(1), *status->completions - status->succeeded);
+  }
+
   const Catalog& catalog_;
-  absl::flat_hash_map<uint32_t, absl::flat_hash_set<TextId>> jobs_;  // By gang.
+  struct Job {
+    bool is_there = false;  // A pod of it runs, or has succeeded.
+    int64_t pods = 0;       // That have not ended.
+  };
+  absl::flat_hash_map<uint32_t, absl::flat_hash_map<TextId, Job>> jobs_;  // By gang and name.
 };
 
 }  // namespace

@@ -1132,6 +1132,7 @@ void PodShapes::CountLeftOut(Catalog& catalog, const objects::Pod& pod, int64_t 
                      : pod.phase == "Failed"  ? left_out.pods.failed
                                               : left_out.pods.expendable;
     count += pods;
+    if (of.size > 0) left_out.sizes[of.size] += pods;
     // A Job whose pods have failed or are expendable does not run.
     if (of.kind != GangKind::kJobSet || pod.phase != "Succeeded") continue;
     for (const objects::OwnerReference& owner : pod.meta.owners) {

@@ -54,6 +54,7 @@ struct ScoreWeights {
   int64_t node_resources_fit = 1;
   int64_t balanced_allocation = 1;
   int64_t image_locality = 1;
+  int64_t dynamic_resources = 2;
   bool operator==(const ScoreWeights&) const = default;
 };
 

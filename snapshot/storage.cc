@@ -515,10 +515,11 @@ Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
     Effect operator()(const objects::VerticalPodAutoscaler&) const { return Effect::kShapes; }
     // The caller asks first whether shapes of pods depend on it (SpreadDependsOn).
     Effect operator()(const objects::Service&) const { return Effect::kInPlace; }
-    Effect operator()(const objects::ResourceSlice&) const { return Effect::kShapes; }
+    // The caller connects shapes of pods with them.
+    Effect operator()(const objects::ResourceSlice&) const { return Effect::kInPlace; }
     Effect operator()(const objects::DeviceTaintRule&) const { return Effect::kShapes; }
-    Effect operator()(const objects::ResourceClaim&) const { return Effect::kShapes; }
-    Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kShapes; }
+    Effect operator()(const objects::ResourceClaim&) const { return Effect::kInPlace; }
+    Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kInPlace; }
   } effect;
   return std::visit(effect, object);
 }
@@ -550,6 +551,25 @@ void Storage::Remove(const objects::StorageObject& object, Symbols& symbols) {
   }
   if (const auto* service = std::get_if<objects::Service>(&object)) {
     return services_.Remove(*service, symbols);
+  }
+  const auto name_of = [&](const objects::ObjectMeta& meta) {
+    return NamespacedName{symbols.Intern(meta.namespace_name), symbols.Intern(meta.name)};
+  };
+  if (const auto* claim = std::get_if<objects::ResourceClaim>(&object)) {
+    resource_claims_.erase(name_of(claim->meta));
+    return;
+  }
+  if (const auto* made_from = std::get_if<objects::ResourceClaimTemplate>(&object)) {
+    resource_claim_templates_.erase(name_of(made_from->meta));
+    return;
+  }
+  if (const auto* slice = std::get_if<objects::ResourceSlice>(&object)) {
+    if (slice->node_name.empty()) return;
+    const auto of_node = pools_of_.find(symbols.Intern(slice->node_name));
+    const auto pool = of_node->second.find({std::string(slice->driver), std::string(slice->pool)});
+    if (--pool->second == 0) of_node->second.erase(pool);
+    if (of_node->second.empty()) pools_of_.erase(of_node);
+    return;
   }
   const auto& from = std::get<objects::VolumeAttachment>(object);
   if (from.attacher.empty() || !from.volume_name) return;

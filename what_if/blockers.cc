@@ -144,6 +144,11 @@ std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport:
     }
     if (!candidate.remedy.objects.empty()) candidates.push_back(std::move(candidate));
   }
+  const bool waits_for_vpa = std::ranges::any_of(pods, [&](PodId pod) {
+    return FollowsVpa(catalog, pod) && !catalog.shape_of(pod).not_understood.empty();
+  });
+  // Counted in the candidate for --vpa=ignore.
+  if (candidates.empty() && waits_for_vpa) return {};
   if (candidates.empty()) {
     Candidate& lone = candidates.emplace_back();
     lone.blocker = BlockerOf(keeper);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "groups/groups.h"
 #include "planning/plan_answer.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -188,12 +189,13 @@ Remedy IgnoreVpas(const Catalog& catalog) {
   for (const RoomObjects::VpaTarget& target : room.vpa_targets()) {
     const RoomObjects::Vpa* const vpa =
         room.FindVpa(target.namespace_name, target.kind, target.name);
-    if (vpa == nullptr || !vpa->not_understood.empty()) continue;
+    if (vpa == nullptr) continue;
     remedy.objects.push_back(
         {.of = {.kind = "VerticalPodAutoscaler",
                 .namespace_name = std::string(catalog.Text(target.namespace_name)),
                 .name = std::string(catalog.Text(target.vpa))},
-         .merge = R"({"spec":{"updatePolicy":{"updateMode":"Off"}}})"});
+         .merge = absl::StrCat(R"({"spec":{"updatePolicy":{"updateMode":"Off"},")",
+                               Absl(kNotUnderstoodSpec), R"(":null}})")});
   }
   return remedy;
 }

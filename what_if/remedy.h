@@ -103,8 +103,7 @@ std::optional<Remedy> FlagFor(BlockingPodReason reason);
 
 // Whether a VerticalPodAutoscaler changes what the pod asks for when it moves, or leaves it open.
 bool FollowsVpa(const Catalog& catalog, PodId pod);
-// --vpa=ignore: pods ask for what they ask for now.  Does not change VerticalPodAutoscalers that
-// are not understood.
+// --vpa=ignore: pods ask for what they ask for now.
 Remedy IgnoreVpas(const Catalog& catalog);
 
 // A rule of a pod that restricts where it may run.

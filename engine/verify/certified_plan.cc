@@ -218,6 +218,7 @@ class PlanCertificates::Checker {
   // --- The last check
   uint64_t check_ = 0;  // Its number.
   uint64_t revision_ = 0;
+  uint64_t device_changes_ = 0;
   uint64_t pods_seen_ = 0;   // The end of the log of pods.
   uint64_t nodes_seen_ = 0;  // The end of the log of nodes.
   size_t shapes_ = 0;        // How many shapes the catalog had.
@@ -254,6 +255,7 @@ PlanCertificates::Checker::Checker(const ClusterSnapshot& snapshot, const NodeGr
       options_(options),
       check_(1),
       revision_(snapshot.catalog().revision()),
+      device_changes_(snapshot.catalog().devices().changes()),
       pods_seen_(snapshot.catalog().pod_changes().end()),
       nodes_seen_(snapshot.catalog().node_changes().end()),
       shapes_(snapshot.catalog().pod_shapes()),
@@ -291,6 +293,10 @@ void PlanCertificates::Checker::KeepFacts(const Catalog& catalog) {
 
 bool PlanCertificates::Checker::SameFacts(const Catalog& catalog,
                                           std::optional<NotCovered>& cause) const {
+  if (catalog.devices().changes() != device_changes_) {
+    cause = NotCovered::kStorage;  // What nodes offer and what pods hold is not kept here.
+    return false;
+  }
   if (catalog.tables().size() != tables_ || catalog.registries().size() != registries_ ||
       catalog.topology_keys().size() != keys_) {
     cause = NotCovered::kTopology;

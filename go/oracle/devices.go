@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,6 +43,22 @@ func (d *devices) add(object Object) bool {
 		return false
 	}
 	return true
+}
+
+// hasAllocatedAlternatives reports whether some claim of the pod is allocated and has a request with
+// firstAvailable.
+func (d *devices) hasAllocatedAlternatives(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.ResourceClaims, func(entry v1.PodResourceClaim) bool {
+		name, _, err := resourceclaim.Name(pod, &entry)
+		if err != nil || name == nil {
+			return false
+		}
+		claim := d.claims[pod.Namespace+"/"+*name]
+		return claim != nil && claim.Status.Allocation != nil &&
+			slices.ContainsFunc(claim.Spec.Devices.Requests, func(r resourceapi.DeviceRequest) bool {
+				return len(r.FirstAvailable) > 0
+			})
+	})
 }
 
 // unreserve frees the claims of a pod that is taken off its node, until the returned function is

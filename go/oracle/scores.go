@@ -19,9 +19,10 @@ import (
 // filters.
 
 // The plugins of the default profile that ebb scores too. Scores of other plugins
-// (DynamicResources, VolumeBinding) are compared with 0.
+// (VolumeBinding) are compared with 0.
 var scorePlugins = []string{"TaintToleration", "NodeAffinity", "NodeResourcesFit",
-	"PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality"}
+	"PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
+	"DynamicResources"}
 
 // score fills in the scores of the nodes that fit.
 func (s *Scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
@@ -55,8 +56,7 @@ func (s *Scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	}
 	result.LeftOut = s.leftOut(pod)
 	for plugin, why := range map[string]string{
-		"VolumeBinding":    "the room of storage on nodes is not scored",
-		"DynamicResources": "the alternatives of firstAvailable are not scored",
+		"VolumeBinding": "the room of storage on nodes is not scored",
 	} {
 		if slices.ContainsFunc(verdicts, func(v *Verdict) bool { return v.Scores[plugin] != 0 }) {
 			result.LeftOut[plugin] = why
@@ -71,6 +71,9 @@ func (s *Scheduler) leftOut(pod *v1.Pod) map[string]string {
 	if len(pod.Spec.TopologySpreadConstraints) == 0 && !s.listed[schedulerOf(pod)] &&
 		!s.selectsPeers(pod) {
 		left["PodTopologySpread"] = "the selector is not the controller's alone"
+	}
+	if s.devices.hasAllocatedAlternatives(pod) {
+		left["DynamicResources"] = "an allocated claim has alternatives"
 	}
 	return left
 }

@@ -338,6 +338,7 @@ class ObjectFields {
     CheckDeviceVersion(api_version, allows_alpha);
     return true;
   }
+  void CheckPodGroupVersion(Text group, Text api_version);
   // --- Machines
   bool ReadMachine(Text group);
   bool ReadClusterApiMachine() { return ReadMachine("cluster.x-k8s.io"); }
@@ -587,6 +588,9 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   if (rule.group == kDeviceGroup && GroupOf(place.api_version) == kDeviceGroup) {
     // Items of a list may have no version of their own.
     CheckDeviceVersion(place.api_version, rule.kind == "DeviceTaintRule");
+  }
+  if (rule.kind == "PodGroup" && GroupOf(place.api_version) == rule.group) {
+    CheckPodGroupVersion(rule.group, place.api_version);
   }
   if (!(this->*rule.read)()) return FieldError(rule.kind, place);
   if (!CheckNames()) return FieldError(rule.kind, place);
@@ -2429,6 +2433,18 @@ inline constexpr Text kHarmlessInPodGroup[] = {
     "queue",       "scheduleTimeoutSeconds",
 };
 
+// In other versions, the same names may mean something else.
+template <typename Fields>
+void ObjectFields<Fields>::CheckPodGroupVersion(Text group, Text api_version) {
+  const Text version = api_version.substr(std::min(group.size() + 1, api_version.size()));
+  const bool is_known = group == "scheduling.k8s.io"
+                            ? version == "v1alpha2" || version == "v1alpha3" || version == "v1beta1"
+                        : group == "scheduling.x-k8s.io" ? version == "v1alpha1"
+                                                         : version == "v1beta1";
+  if (!is_known && !version.empty())
+    NotUnderstood(absl::StrCat("apiVersion ", Printable(api_version)));
+}
+
 template <typename Fields>
 bool ObjectFields<Fields>::ReadPodGroup(Text group) {
   auto& pods = Renewed<objects::PodGroup>();
@@ -2437,6 +2453,12 @@ bool ObjectFields<Fields>::ReadPodGroup(Text group) {
   bool basic = false;
   Text mode;
   const bool read = EachPart([&](Key key, Value& value) {
+    if (key == "apiVersion") {
+      Text api_version;
+      if (!fields_.String(value, api_version)) return false;
+      CheckPodGroupVersion(group, api_version);
+      return true;
+    }
     if (key == "metadata") return Meta(value, pods.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {

@@ -235,6 +235,7 @@ void ReadPlugins(const Json* value, const Place& place, SchedulerProfile& profil
   set("NodeResourcesFit", weights.node_resources_fit);
   set("NodeResourcesBalancedAllocation", weights.balanced_allocation);
   set("ImageLocality", weights.image_locality);
+  set("DynamicResources", weights.dynamic_resources);
 }
 
 // Reads the arguments of plugins into a profile.

@@ -185,12 +185,11 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
          ""});
   }
   if (unknown.count > 0) {
-    warnings.push_back(
-        {"PodGroupsNotUnderstood",
-         absl::StrCat(Count(unknown.count, "PodGroup has a field", "PodGroups have fields"),
-                      " that ebb does not evaluate, ", Printable(unknown.Text()),
-                      "; its pods stay where they are"),
-         ""});
+    warnings.push_back({"PodGroupsNotUnderstood",
+                        absl::StrCat(Count(unknown.count, "gang has a field", "gangs have fields"),
+                                     " that ebb does not evaluate, ", Printable(unknown.Text()),
+                                     "; its pods stay where they are"),
+                        ""});
   }
   if (small.count > 0) {
     warnings.push_back(
@@ -249,7 +248,7 @@ void WarnOfDevicePools(const ClusterSnapshot& cluster, std::vector<InputWarning>
   Found pools;
   cluster.alive().ForEach([&](NodeId node) {
     for (const NodePool& pool : devices.PoolsOf(node)) {
-      const bool is_understood = pool.not_understood == nullptr;
+      const bool is_understood = !pool.wrong_slice;
       if (is_understood && !pool.incomplete && !pool.invalid) continue;
       const SliceInfo& first = devices.slice(pool.first_slice);
       if (!seen.insert({first.driver, first.pool}).second) continue;
@@ -259,8 +258,9 @@ void WarnOfDevicePools(const ClusterSnapshot& cluster, std::vector<InputWarning>
               ? std::string(pool.incomplete
                                 ? "slices of its newest generation are missing"
                                 : "two devices, or two sets of counters, have the same name")
-              : absl::StrCat("ResourceSlice ", Absl(catalog.Text(pool.wrong_slice)), ": ",
-                             *pool.not_understood)));
+              : absl::StrCat("ResourceSlice ",
+                             Absl(catalog.Text(devices.slice(*pool.wrong_slice).name)), ": ",
+                             devices.slice(*pool.wrong_slice).not_understood)));
     }
   });
   if (pools.count == 0) return;

@@ -168,6 +168,7 @@ void LiveSnapshot::AddNode(NodeInfo info) {
   snapshot_.Grow();
   snapshot_.AddNode(id);
   FindPodsOf(id);
+  NoteDeviceNode(id);
   Changed();
 }
 
@@ -184,6 +185,7 @@ void LiveSnapshot::FindPodsOf(NodeId node) {
 }
 
 void LiveSnapshot::RemoveNode(NodeId node) {
+  NoteDeviceNode(node);
   while (!snapshot_.PodsOn(node).empty()) {
     const PodId pod = snapshot_.PodsOn(node).back();
     const uint32_t place = held_of_[Index(pod)];
@@ -229,6 +231,7 @@ void LiveSnapshot::ChangeTopology(NodeId node, NodeInfo info) {
   snapshot_.Grow();
   snapshot_.AddNode(node);
   for (const PodId pod : pods) snapshot_.AddPod(pod, node);
+  NoteDeviceNode(node);
 }
 
 void LiveSnapshot::SetAmounts(NodeId node, const std::vector<ResourceQuantity>& amounts, int sign) {
@@ -376,6 +379,7 @@ void LiveSnapshot::PutInPlace(const objects::StorageObject& object, std::string_
     case Storage::Effect::kInPlace:
       break;
   }
+  NoteDevices(object, /*is_gone=*/false);
   if (storage_is_old_) return;
   std::optional<UnpackedObject> unpacked;
   if (!old.empty()) unpacked.emplace(old);
@@ -392,6 +396,7 @@ void LiveSnapshot::PutInPlace(const objects::StorageObject& object, std::string_
 
 void LiveSnapshot::DeleteInPlace(const objects::StorageObject& object, std::string_view old) {
   if (Storage::EffectOf(object) != Storage::Effect::kInPlace) return PutInPlace(object, "");
+  NoteDevices(object, /*is_gone=*/true);
   if (storage_is_old_) return;
   const UnpackedObject unpacked(old);
   const auto* const service = std::get_if<objects::Service>(&StorageObjectOf(unpacked));

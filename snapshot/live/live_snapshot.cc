@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "snapshot/builder_sink.h"
+#include "snapshot/devices.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/gangs.h"
 #include "snapshot/objects/key_values.h"
@@ -25,7 +26,7 @@
 // the same fields came recently.  A new shape is connected to the catalog.  Leave() takes the
 // previous version of the pod out of the snapshot, Enter() adds the new one, and RestorePlace()
 // moves it to its previous place among the pods of its node.  live_objects.cc applies changes of
-// all other objects.
+// all other objects, and live_devices.cc those of devices and of the claims of pods.
 //
 // A change that cannot be applied in place makes the catalog stale (BecomeStale).  The rebuild
 // waits until Snapshot() is called, so that many such changes cost one rebuild.  While the catalog
@@ -270,6 +271,7 @@ bool LiveSnapshot::CountsAgree() const {
 
 void LiveSnapshot::StayInBounds() {
   if (HasManyDeadTexts()) BecomeStale(RebuildCause::kDeadTexts);
+  if (catalog_->devices().HasMuchGone()) BecomeStale(RebuildCause::kStorage);
   // While the snapshot is stale, neither shapes nor texts are dropped.
   const bool shapes = dead_shapes_ > kShapesKept + shapes_.size() / 2 + Pods() / kPodsPerDeadShape;
   if (stale_ && (shapes || HasManyDeadTexts())) Rebuild();
@@ -343,7 +345,6 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     return;
   }
   ++counts_.put;
-  if (UsesDevices(held.shape) || UsesDevices(shape)) BecomeStale(RebuildCause::kStorage);
   NoteTime(held.named.creation_time, named.creation_time);
   const bool stays = !is_new && held.named.wanted_node == named.wanted_node &&
                      (held.shape == kNoShape) == (shape == kNoShape);
@@ -362,12 +363,6 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   if (is_packed) packed_left_out_.emplace(place, std::move(packed));
   Enter(place);
   RestorePlace(held.id, before);
-}
-
-// If such a pod changes, the catalog is rebuilt: a claim is checked against all pods that use it.
-bool LiveSnapshot::UsesDevices(PodShapeId shape) const {
-  return !stale_ && shape != kNoShape && Index(shape) < catalog_->pod_shapes() &&
-         !catalog_->shape(shape).resource_claims.empty();
 }
 
 bool LiveSnapshot::HasCondition(const HeldPod& held) {
@@ -445,7 +440,6 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod, uint64_t version) {
     return;
   }
   pods_by_name_.erase(found);
-  if (UsesDevices(pods_[place].shape)) BecomeStale(RebuildCause::kStorage);
   NoteTime(pods_[place].named.creation_time, 0);
   Leave(place);
   ReleaseName(pods_[place].named);
@@ -520,6 +514,7 @@ void LiveSnapshot::Enter(uint32_t place) {
     catalog_->SetHome(held.id, node);
     snapshot_.AddPod(held.id, node);
   }
+  AddDeviceUser(place);
 }
 
 LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
@@ -540,6 +535,7 @@ LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
     }
   }
   if (held.id == kNoPod) return {};
+  RemoveDeviceUser(place);
   Charge(held.shape, -1);
   const PodId id = std::exchange(held.id, kNoPod);
   Standing before;
@@ -670,6 +666,7 @@ ClusterSnapshot& LiveSnapshot::Snapshot() {
   }
   if (stale_) Rebuild();
   if (storage_is_old_) FillStorage();
+  if (!device_changes_.IsEmpty()) UpdateDevices();
   if (!catalog_->gangs().empty()) UpdateGangs();
   return snapshot_;
 }
@@ -850,6 +847,7 @@ bool LiveSnapshot::BuildAgain() {
     }
     Charge(pod.shape, +1);
   }
+  FindDeviceUsers();
   texts_built_ = symbols_->kept();
   EBB_DCHECK(CountsAgree());
   return renews_texts;
@@ -897,6 +895,7 @@ void LiveSnapshot::CopyCatalogIfRead() {
   snapshot_.catalog_ = copy;
   builder_->catalog_ = copy;
   catalog_ = copy.get();
+  shares_devices_ = true;
   FillStorage();
 }
 

@@ -39,7 +39,9 @@
 //            shape O(tables + budgets) more, and if it needs new counts O(shapes + nodes + pods)
 //            more.  A node O(its pods + topology keys + registries); a budget O(shapes); all
 //            changes of volumes and claims together, at the next Snapshot(), O(storage
-//            objects).  A rebuild O(cluster): per pod about a tenth of an import.
+//            objects).  Changes of ResourceClaims, ResourceSlices and pods that use them, at the
+//            next Snapshot(), O(the pods and claims that are connected through them + the nodes of
+//            the slices' pools).  A rebuild O(cluster): per pod about a tenth of an import.
 // Memory:    names and UIDs of pods are released when the pods go.  Other texts are kept for
 //            ever, or with Options::renew_texts until most of them are dead.
 // Threads:   used by one thread at a time; other threads read branches (LiveBranch).
@@ -61,6 +63,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -101,9 +104,9 @@ enum class RebuildCause : uint8_t {
   kBudget,     // Budgets exceed a limit.
   kNamespace,  // A namespace with pods changed so that some term selects it, or no longer
                // does; or it was deleted while it had pods.
-  kStorage,  // A class, claim or slice of devices changed, or a pod that uses them; or a PodGroup,
-             // CapacityBuffer, PodTemplate or VerticalPodAutoscaler; or a Service or controller by
-             // which pods are spread by default.
+  kStorage,  // A DeviceClass or DeviceTaintRule changed, or most that is kept for devices is gone;
+             // or a PodGroup, CapacityBuffer, PodTemplate or VerticalPodAutoscaler changed; or a
+             // Service or controller by which pods are spread by default.
   kAmounts,  // Amounts or resources exceed what can be added up pod by pod.
   kDeadShapes,  // Most shapes have no pods any more.
   kGoneNodes,   // Most ids of nodes belong to removed nodes.
@@ -353,6 +356,29 @@ class LiveSnapshot {
   void FillStorage();
   void ReadStorageAgain();
 
+  // A ResourceClaim by namespace and name, or a ResourceClaimTemplate whose claim is not made yet.
+  using DeviceClaimName = std::pair<TextId, TextId>;
+  // Note a change for UpdateDevices(): of an object, of how pods of a shape use devices, of a node.
+  void NoteDevices(const objects::StorageObject& object, bool is_gone);
+  void NoteDeviceUse(PodShapeId shape);
+  void NoteDeviceUses(std::span<const PodId> pods);
+  void NoteDeviceNode(NodeId node);
+  void AddDeviceUser(uint32_t place);
+  void RemoveDeviceUser(uint32_t place);
+  // The claims that the shape names.
+  [[nodiscard]] std::vector<DeviceClaimName> DeviceClaimsOf(PodShapeId shape) const;
+  // Applies what was noted.
+  void UpdateDevices();
+  // Returns the claims that have gone.
+  std::vector<DeviceClaimId> ReadDeviceObjects();
+  // Adds the shapes and claims that are connected with them.
+  void GatherDeviceUses(absl::btree_set<PodShapeId>& shapes,
+                        absl::btree_set<DeviceClaimName>& claims) const;
+  void TakeDevicesAgain(std::span<const DeviceClaimId> claims,
+                        std::span<const SnapshotBuilder::DeviceUser> users);
+  void NoteUnknownDevices(const SnapshotBuilder::DeviceUser& user);
+  void FindDeviceUsers();
+
   void PutPod(const objects::Pod& pod, uint64_t version, OlderObjects older);
   void DeletePod(const objects::Pod& pod, uint64_t version);
   using PodsByName = absl::flat_hash_map<std::pair<TextId, TextId>, uint32_t>;
@@ -360,7 +386,6 @@ class LiveSnapshot {
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
   [[nodiscard]] static bool HasCondition(const HeldPod& held);
-  [[nodiscard]] bool UsesDevices(PodShapeId shape) const;
   // The place of a pod in its node's list; kNoNode: the pod was on no node.
   struct Standing {
     NodeId node = kNoNode;
@@ -437,6 +462,29 @@ class LiveSnapshot {
   bool is_changing_ = false;     // True in Take(); stays true if Take() ran out of memory.
   uint64_t gangs_counted_ = 0;   // The StateId for which the pods of gangs were counted.
   bool storage_is_old_ = false;  // The next Snapshot() must fill the catalog's storage again.
+  // Changes that UpdateDevices() must apply.
+  struct DeviceChanges {
+    absl::btree_set<DeviceClaimName> claims;
+    absl::btree_set<TextId> slices;
+    absl::btree_set<TextId> slices_gone;  // Which may be there again, as the last ones.
+    absl::btree_set<PodShapeId> shapes;
+    absl::btree_set<NodeId> nodes;
+    [[nodiscard]] bool IsEmpty() const {
+      return claims.empty() && slices.empty() && shapes.empty() && nodes.empty();
+    }
+  };
+  DeviceChanges device_changes_;
+  // Places in pods_ of the pods in the snapshot that name ResourceClaims, by shape; and the shapes
+  // that name a claim.  A shape stays until UpdateDevices() finds it without pods.
+  absl::flat_hash_map<PodShapeId, std::vector<uint32_t>> device_users_;
+  absl::flat_hash_map<DeviceClaimName, std::vector<PodShapeId>> shapes_of_claim_;
+  size_t nominated_device_users_ = 0;  // Which may get devices that no status tells.
+  absl::flat_hash_set<uint32_t> unknown_device_users_;  // Places of UsesUnknownDevices.
+  bool pools_closed_ = false;                           // For unknown_device_users_.
+  // Whether a change of devices needs a rebuild: a CapacityBuffer's pods name claims, or the last
+  // step of the build has changed shapes again.
+  bool rebuilds_for_devices_ = false;
+  bool shares_devices_ = false;  // Readers of an older catalog use the same Devices.
   size_t nodes_gone_ = 0;        // The number of ids of removed nodes in the catalog.
   // Namespaces that were deleted and that the catalog's counters still select.
   absl::flat_hash_set<TextId> namespaces_gone_;

@@ -365,6 +365,42 @@ TEST_F(GangsTest, PodsThatHaveSucceededCountAsTheGangsControllerCountsThem) {
   }
 }
 
+TEST_F(GangsTest, ASizeThatOnlyAPodThatHasEndedDeclaresCounts) {
+  const SizeKey& key = kSizeKeys[0];
+  SnapshotBuilder builder;
+  Node c("c");
+  ASSERT_TRUE(builder.AddNode(c.Cpu(1000).raw).ok());
+  Pod running("x-0");
+  running.On("c").Cpu(100).OwnedBy("Job", "train").Label(key.gang, "x");
+  ASSERT_TRUE(builder.AddPod(running.raw).ok());
+  builder.CountLeftOut(Sized("x-1", "c", key, "4").Phase("Failed").raw);
+  snapshot_ = std::move(builder).Build().value();
+  const GangStates::State& state = snapshot_->catalog().gang_states().gangs.at(0);
+  EXPECT_EQ(state.declared, 4);
+  EXPECT_TRUE(state.held);
+}
+
+TEST_F(GangsTest, AJobIsWholeIfAsManyPodsRunAsItsParallelismSays) {
+  for (const int64_t succeeded : {0, 2}) {
+    test::Controller job(objects::ControllerKind::kJob, "one");
+    job.raw.spec_replicas = 2;
+    job.raw.completions = 3;
+    job.raw.succeeded = succeeded;
+    Cluster cluster;
+    cluster.Add(Node("b").Cpu(8000)).Add(Node("c").Cpu(1000)).Add(job);
+    cluster.Add(Pod("filler").On("b").Cpu(5000));
+    cluster.Add(Pod("x")
+                    .On("c")
+                    .Cpu(100)
+                    .OwnedBy("Job", "one")
+                    .Label("jobset.sigs.k8s.io/jobset-name", "train")
+                    .Label("jobset.sigs.k8s.io/global-replicas", "1"));
+    Make(cluster);
+    EXPECT_EQ(snapshot_->catalog().gang_states().gangs.at(0).missing, succeeded == 0 ? 1 : 0);
+    EXPECT_EQ(Removed().size(), succeeded == 0 ? 0u : 1u);
+  }
+}
+
 TEST_F(GangsTest, PodsBeyondADeclaredMinimumMayMove) {
   const SizeKey& key = kSizeKeys[2];
   Cluster cluster = OneSized(key, "1");

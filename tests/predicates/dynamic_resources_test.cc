@@ -279,6 +279,32 @@ TEST(DynamicResourcesTest, AllDevicesAreAllThatTheNodeReaches) {
   EXPECT_EQ(Why(snapshot, "p", "a"), "fits");
 }
 
+// Symptom: for a slice that is not evaluated, the detail said that each device serves by itself.
+TEST(DynamicResourcesTest, TheDetailSaysThatAPoolIsNotUsed) {
+  objects::ResourceSlice incomplete = Slice("a", {Device("gpu-0")});
+  incomplete.slice_count = 2;
+  objects::ResourceSlice odd = Slice("b", {Device("gpu-0")});
+  odd.not_understood = "spec.fancy";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Class("gpu"))
+                                       .Add(incomplete)
+                                       .Add(odd)
+                                       .Add(Own("p", "p", {Request("r")}))
+                                       .Add(Node("a"))
+                                       .Add(Node("b"))
+                                       .Add(Node("c"))
+                                       .Add(Asks("p", "p", "p"))
+                                       .Build();
+  const auto detail = [&](const char* node) {
+    return Explain(snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, "p")),
+                   NodeNamed(snapshot, node))
+        .detail;
+  };
+  EXPECT_EQ(detail("a"), "devices of an incomplete or invalid pool are not allocated");
+  EXPECT_EQ(detail("b"), "");
+  EXPECT_EQ(detail("c"), "the node reaches no devices");
+}
+
 TEST(DynamicResourcesTest, TaintsKeepClaimsAwayThatDoNotTolerateThem) {
   objects::Device sick = Device("gpu-0");
   sick.taints = {{"unhealthy", "yes", "NoExecute"}};
@@ -524,6 +550,8 @@ TEST(DynamicResourcesTest, OlderGenerationsOfAPoolDoNotCount) {
 TEST(DynamicResourcesTest, WhatIsNotUnderstoodKeepsTheNodeAndNamesTheObject) {
   objects::ResourceClaim odd = Own("odd", "odd", {Request("r")});
   odd.not_understood = "spec.devices.requests[].exactly.derivedAttributes";
+  objects::ResourceClaim both = Own("both", "both", {Request("r")});
+  both.constraints = {{{}, "example.com/numa", "example.com/numa"}};
   objects::ResourceSlice slice = Slice("b", {Device("gpu-0")});
   slice.not_understood = "spec.devices[].compatibilityGroups";
   objects::ResourceClaim other_class = Own("other", "other", {Request("r")});
@@ -534,6 +562,7 @@ TEST(DynamicResourcesTest, WhatIsNotUnderstoodKeepsTheNodeAndNamesTheObject) {
           .Add(Slice("a", {Device("gpu-0")}))
           .Add(slice)
           .Add(odd)
+          .Add(both)
           .Add(other_class)
           .Add(Own("p", "p", {Request("r")}))
           .Add(Own("stolen", "another", {Request("r")}))
@@ -541,6 +570,7 @@ TEST(DynamicResourcesTest, WhatIsNotUnderstoodKeepsTheNodeAndNamesTheObject) {
           .Add(Node("a"))
           .Add(Node("b"))
           .Add(Asks("odd", "odd", "odd"))
+          .Add(Asks("both", "both", "both"))
           .Add(Asks("other", "other", "other"))
           .Add(Asks("stolen", "stolen", "stolen"))
           .Add(Asks("lost", "lost", "lost").On("a"))
@@ -551,6 +581,7 @@ TEST(DynamicResourcesTest, WhatIsNotUnderstoodKeepsTheNodeAndNamesTheObject) {
   EXPECT_THAT(Why(snapshot, "other", "a"), HasSubstr("DeviceClass nobody is not in the input"));
   EXPECT_THAT(Why(snapshot, "stolen", "a"), HasSubstr("was not created for the pod"));
   EXPECT_THAT(Why(snapshot, "lost", "a"), HasSubstr("is not reserved for the pod"));
+  EXPECT_THAT(Why(snapshot, "both", "a"), HasSubstr("a constraint of an unknown kind"));
   EXPECT_EQ(Why(snapshot, "p", "b"),
             "DynamicResources: ResourceSlice b: spec.devices[].compatibilityGroups is not "
             "evaluated");

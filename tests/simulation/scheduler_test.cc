@@ -236,6 +236,53 @@ TEST(SchedulerTest, NodesThatAPodPrefersAreChosenByWeight) {
   EXPECT_EQ(Choice(cluster.Build()), "b");
 }
 
+TEST(SchedulerTest, NodesWhereAnEarlierAlternativeOfAClaimServesArePreferred) {
+  const auto slice = [](std::string_view node, std::vector<objects::Device> devices) {
+    objects::ResourceSlice slice;
+    slice.meta.name = slice.pool = slice.node_name = node;
+    slice.driver = "gpu.example.com";
+    slice.slice_count = 1;
+    slice.devices = std::move(devices);
+    return slice;
+  };
+  objects::Device one;
+  one.name = "gpu-0";
+  objects::Device two;
+  two.name = "gpu-1";
+  objects::DeviceClass device_class;
+  device_class.meta.name = "gpu";
+  objects::ResourceClaim claim;
+  claim.meta.namespace_name = "default";
+  claim.meta.name = "c";
+  objects::DeviceAsk both;
+  both.name = "both";
+  both.class_name = "gpu";
+  both.count = 2;
+  objects::DeviceAsk single = both;
+  single.name = "single";
+  single.count = 1;
+  claim.requests = {{"r", true, {both, single}}};
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(device_class)
+                                       .Add(slice("a", {one}))
+                                       .Add(slice("b", {one, two}))
+                                       .Add(claim)
+                                       .Add(Node("a"))
+                                       .Add(Node("b"))
+                                       .Add(Pod("new").Cpu(100).With([](objects::Pod& pod) {
+                                         pod.resource_claims = {{"gpu", "c", ""}};
+                                       }))
+                                       .Build();
+  EXPECT_EQ(Choice(snapshot), "b");
+  const std::vector<NodeScore> scores = SimulatedScheduler::Score(
+      snapshot, PodNamed(snapshot, "new"),
+      std::vector{NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b")}, {});
+  constexpr auto kDevices = static_cast<size_t>(ScorePlugin::kDynamicResources);
+  // The second of eight alternatives, and the first; weighted by 2.
+  EXPECT_EQ(scores[0].weighted[kDevices], 2 * (7 * 100 / 8));
+  EXPECT_EQ(scores[1].weighted[kDevices], 2 * 100);
+}
+
 TEST(SchedulerTest, PreferredAffinityIsThatOfThePodAndOfThoseThatArePlaced) {
   const std::string zone = "topology.kubernetes.io/zone";
   const auto cluster = [&](std::string_view new_app) {
@@ -414,7 +461,8 @@ TEST(SchedulerTest, PluginsAreCalledAsTheSchedulerCallsThem) {
   }
   EXPECT_THAT(names, testing::ElementsAre("TaintToleration", "NodeAffinity", "NodeResourcesFit",
                                           "PodTopologySpread", "InterPodAffinity",
-                                          "NodeResourcesBalancedAllocation", "ImageLocality"));
+                                          "NodeResourcesBalancedAllocation", "ImageLocality",
+                                          "DynamicResources"));
 }
 
 // The scores of all nodes, in their order.

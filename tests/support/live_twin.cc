@@ -1,6 +1,7 @@
 #include "tests/support/live_twin.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -12,6 +13,7 @@
 #include "engine/make_plan.h"
 #include "predicates/drainability.h"
 #include "predicates/filters.h"
+#include "snapshot/devices.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/objects/any_object_sink.h"
@@ -61,7 +63,38 @@ void DescribeNode(ClusterSnapshot& snapshot, NodeId node, std::string& text) {
   for (const PodId pod : snapshot.PodsOn(node)) {
     absl::StrAppend(&text, " ", catalog.PodName(pod));
   }
+  for (const NodePool& pool : catalog.devices().PoolsOf(node)) {
+    absl::StrAppend(&text, " pool ",
+                    Absl(catalog.Text(catalog.devices().slice(pool.first_slice).pool)),
+                    pool.incomplete ? " incomplete" : "", pool.invalid ? " invalid" : "",
+                    pool.uses_unknown ? " used" : "");
+    for (const uint32_t s : pool.slices) {
+      absl::StrAppend(&text, " ", Absl(catalog.Text(catalog.devices().slice(s).name)));
+    }
+  }
   text += '\n';
+}
+
+// The devices that each claim of the pod holds, and by how many others they are held.
+void DescribeDevices(const ClusterSnapshot& snapshot, const PodShape& shape, std::string& text) {
+  const Catalog& catalog = snapshot.catalog();
+  absl::StrAppend(&text, "  ", shape.not_understood, "\n");
+  for (const DeviceClaimId id : shape.device_claims) {
+    const DeviceClaimState& claim = snapshot.devices().claim(id);
+    absl::StrAppend(&text, "  claim ", Absl(catalog.Text(catalog.devices().claim(id).name)),
+                    claim.allocated ? " allocated" : "", claim.as_in_status ? " as read" : "",
+                    catalog.devices().claim(id).owned ? " owned" : "", " users ", claim.users, ":");
+    for (const HeldDevice& held : claim.devices) {
+      const DeviceShares* const shares = snapshot.devices().Shares(held.id);
+      absl::StrAppend(&text, " ",
+                      held.info == HeldDevice::kNoInfo
+                          ? ""
+                          : Absl(catalog.Text(catalog.devices().device(held.info).name)),
+                      "*", snapshot.devices().Uses(held.id), "+",
+                      shares == nullptr ? 0 : shares->claims);
+    }
+    text += '\n';
+  }
 }
 
 void DescribePod(ClusterSnapshot& snapshot, PodId pod, std::string& text) {
@@ -77,6 +110,7 @@ void DescribePod(ClusterSnapshot& snapshot, PodId pod, std::string& text) {
   const DrainVerdict drain = ApplyDrainRulesAlone(catalog, pod, DrainOptions(), kNow);
   absl::StrAppend(&text, " drain ", static_cast<int>(drain.outcome), " ",
                   static_cast<int>(drain.reason), "\n");
+  if (!shape.resource_claims.empty()) DescribeDevices(snapshot, shape, text);
   snapshot.Fork();
   if (snapshot.NodeOf(pod) != kNoNode) snapshot.RemovePod(pod);
   snapshot.alive().ForEach([&](NodeId node) {
@@ -84,7 +118,7 @@ void DescribePod(ClusterSnapshot& snapshot, PodId pod, std::string& text) {
     std::ranges::sort(verdict.reasons);
     absl::StrAppend(&text, "  on ", Absl(catalog.NodeName(node)), ": ",
                     verdict.fits ? "fits" : Absl(FilterName(verdict.filter)), " ",
-                    absl::StrJoin(verdict.reasons, "; "), "\n");
+                    absl::StrJoin(verdict.reasons, "; "), " ", verdict.detail, "\n");
   });
   snapshot.Revert();
 }
@@ -154,8 +188,8 @@ std::string DescribeCluster(ClusterSnapshot& snapshot, const std::vector<PodId>&
   return text;
 }
 
-LiveTwin::LiveTwin(Dice dice, Uids uids, LiveSnapshot::Options options)
-    : dice_(dice), uids_(uids), match_os_(options.match_os), live_(options) {
+LiveTwin::LiveTwin(Dice dice, Uids uids, LiveSnapshot::Options options, Devices devices)
+    : dice_(dice), uids_(uids), match_os_(options.match_os), devices_(devices), live_(options) {
   clusters_.resize(3);
   for (size_t slot = 0; slot < clusters_.size(); ++slot) DrawCluster(slot);
 }
@@ -220,6 +254,7 @@ objects::ObjectRef LiveTwin::DrawObject() {
     if (list.empty()) return &DrawPod(from);
     return storage_.emplace_back(std::make_unique<objects::StorageObject>(dice_.Of(list))).get();
   };
+  if (devices_ == Devices::kSome && dice_.Percent(80)) return DrawDeviceObject(from);
   const int kind = dice_.Below(calm_ ? 90 : 100);
   if (kind < 62) return &DrawPod(from);
   if (kind < 76) return &DrawNode(from);
@@ -268,12 +303,160 @@ objects::ObjectRef LiveTwin::DrawObject() {
   }
 }
 
+// Slices of one pool for each node, and one of the network.
+objects::ResourceSlice LiveTwin::DrawSlice(const RawCluster& from) {
+  static const std::vector<std::array<objects::Text, 2>> kSlices = {
+      {"s0", "s1"}, {"t0", "t1"}, {"u0", "u1"}, {"v0", "v1"}, {"w0", "w1"}, {"x0", "x1"}};
+  static const std::vector<objects::Text> kDevices = {"d0", "d1", "d2", "d3"};
+  static const std::vector<objects::Text> kModels = {"a", "b"};
+  objects::ResourceSlice slice;
+  slice.driver = "gpu.example.com";
+  slice.generation = dice_.Percent(90) ? 1 : 2;
+  slice.slice_count = dice_.Percent(80) ? 1 : 2;
+  const size_t part = slice.slice_count == 2 || dice_.Percent(10) ? dice_.Below(2) : 0;
+  if (dice_.Percent(15)) {
+    slice.meta.name = part == 0 ? "net0" : "net1";
+    slice.pool = "net";
+    slice.all_nodes = dice_.Percent(50);
+    slice.per_device_nodes = !slice.all_nodes && dice_.Percent(50);
+    if (!slice.all_nodes && !slice.per_device_nodes) {
+      slice.node_selector.nil = false;
+      slice.node_selector.terms = {
+          {.match_expressions = {{"zone", "In", {"z1", "1", "a"}}}, .match_fields = {}}};
+    }
+  } else {
+    const auto n = static_cast<size_t>(dice_.Below(static_cast<int>(from.nodes.size())));
+    slice.meta.name = kSlices[n % kSlices.size()][part];
+    slice.node_name = slice.pool = from.nodes[n].meta.name;
+  }
+  if (dice_.Percent(8)) {
+    slice.shared_counters = {{"set", {{"memory", dice_.Percent(50) ? "2" : "3"}}}};
+    return slice;
+  }
+  const int first = part == 1 && dice_.Percent(90) ? 2 : 0;
+  const int end = first + dice_.Below(5 - first);
+  for (int d = first; d < end; ++d) {
+    objects::Device& device = slice.devices.emplace_back();
+    device.name = kDevices[static_cast<size_t>(d)];
+    device.attributes = {{"model", "string", dice_.Of(kModels)}};
+    objects::DeviceCapacity& memory = device.capacity.emplace_back();
+    memory.name = "memory";
+    memory.value = dice_.Percent(50) ? "4" : "2";
+    device.allow_multiple = dice_.Percent(15);
+    if (dice_.Percent(10)) device.taints = {{"example.com/sick", "", "NoSchedule"}};
+    if (dice_.Percent(5)) device.consumes = {{"set", {{"memory", "1"}}}};
+    if (slice.per_device_nodes) device.node_name = dice_.Of(from.nodes).meta.name;
+  }
+  if (dice_.Percent(3)) slice.not_understood = "spec.fancy";
+  return slice;
+}
+
+namespace {
+
+constexpr std::array<objects::Text, 6> kDeviceClaims = {"c0", "c1", "c2", "c3", "c4", "c5"};
+constexpr std::array<objects::Text, 7> kDevicePods = {"dev0", "dev1", "dev2", "dev3",
+                                                      "dev4", "dev5", "dev6"};
+
+}  // namespace
+
+objects::ResourceClaim LiveTwin::DrawClaim(const RawCluster& from) {
+  static const std::vector<objects::Text> kDevices = {"d0", "d1", "d2", "d3"};
+  const auto c = static_cast<size_t>(dice_.Below(6));
+  objects::ResourceClaim claim;
+  claim.meta.namespace_name = dice_.Percent(95) ? "a" : "b";
+  claim.meta.name = claim.meta.uid = kDeviceClaims[c];
+  if (dice_.Percent(60)) {
+    const size_t owner = dice_.Percent(90) ? c : (c + 1) % kDevicePods.size();
+    claim.meta.owners = {{"v1", "Pod", kDevicePods[owner], kDevicePods[owner], true}};
+  }
+  if (dice_.Percent(3)) claim.meta.deletion_time = 900'000;
+  const int requests = 1 + dice_.Below(2);
+  for (int r = 0; r < requests; ++r) {
+    objects::DeviceRequest& request = claim.requests.emplace_back();
+    request.name = r == 0 ? "r0" : "r1";
+    objects::DeviceAsk& ask = request.asks.emplace_back();
+    ask.class_name = dice_.Percent(97) ? "gpu" : "none";
+    if (dice_.Percent(30)) {
+      ask.selectors = {dice_.Percent(80) ? R"(device.attributes["gpu.example.com"].model == "a")"
+                                         : R"(device.attributes["gpu.example.com"].speed > 3)"};
+    }
+    if (dice_.Percent(10)) ask.mode = "All";
+    if (dice_.Percent(30)) ask.capacity = {{"memory", "1"}};
+    ask.count = ask.mode.empty() ? 1 + dice_.Below(2) : 0;
+  }
+  if (dice_.Percent(10)) claim.constraints = {{{}, "", "gpu.example.com/model"}};
+  if (dice_.Percent(70)) {
+    claim.allocated = true;
+    const objects::Text node = dice_.Of(from.nodes).meta.name;
+    const int devices = 1 + dice_.Below(2);
+    for (int d = 0; d < devices; ++d) {
+      objects::ResourceClaim::Device& device = claim.devices.emplace_back();
+      device.driver = "gpu.example.com";
+      device.pool = dice_.Percent(85) ? node : "net";
+      device.name = dice_.Of(kDevices);
+      if (dice_.Percent(15)) {
+        device.share_id = claim.meta.uid;
+        device.consumed = {{"memory", "1"}};
+      }
+    }
+    if (dice_.Percent(85)) {
+      claim.allocated_on.nil = false;
+      claim.allocated_on.terms = {
+          {.match_expressions = {}, .match_fields = {{"metadata.name", "In", {node}}}}};
+    }
+    if (dice_.Percent(90)) claim.reserved_for.push_back({"pods", kDevicePods[c], kDevicePods[c]});
+    if (dice_.Percent(30)) claim.reserved_for.push_back({"pods", kDevicePods[6], kDevicePods[6]});
+  }
+  return claim;
+}
+
+objects::Pod& LiveTwin::DrawDevicePod(const RawCluster& from) {
+  objects::Pod& pod = DrawPod(from);
+  const auto p = static_cast<size_t>(dice_.Below(7));
+  pod.meta.namespace_name = "a";
+  pod.meta.name = pod.meta.uid = kDevicePods[p];
+  if (dice_.Percent(15)) {
+    pod.node_name = {};
+    pod.nominated_node_name = dice_.Of(from.nodes).meta.name;
+  } else if (dice_.Percent(80)) {
+    pod.node_name = dice_.Of(from.nodes).meta.name;
+  }
+  const size_t claim = dice_.Percent(90) ? p % 6 : static_cast<size_t>(dice_.Below(6));
+  pod.resource_claims = {{"gpu", dice_.Percent(95) ? kDeviceClaims[claim] : objects::Text(),
+                          dice_.Percent(40) ? "template" : ""}};
+  if (dice_.Percent(20))
+    pod.resource_claims.push_back({"more", kDeviceClaims[(claim + 1) % 6], ""});
+  return pod;
+}
+
+objects::ObjectRef LiveTwin::DrawDeviceObject(const RawCluster& from) {
+  const auto keep = [&](objects::StorageObject object) -> objects::ObjectRef {
+    return storage_.emplace_back(std::make_unique<objects::StorageObject>(std::move(object))).get();
+  };
+  const int kind = dice_.Below(calm_ ? 98 : 100);
+  if (kind < 40) return &DrawDevicePod(from);
+  if (kind < 75) return keep(DrawClaim(from));
+  if (kind < 96) return keep(DrawSlice(from));
+  if (kind < 98) {
+    objects::ResourceClaimTemplate made_from;
+    made_from.meta.namespace_name = "a";
+    made_from.meta.name = "template";
+    return keep(made_from);
+  }
+  objects::DeviceClass device_class;
+  device_class.meta.name = "gpu";
+  if (dice_.Percent(20)) device_class.selectors = {R"(device.driver == "gpu.example.com")"};
+  return keep(device_class);
+}
+
 Change LiveTwin::DrawChange() {
   Change change;
   change.object = DrawObject();
   const bool is_pod = std::holds_alternative<const objects::Pod*>(change.object);
-  const bool may_go =
-      is_pod || !calm_ || std::holds_alternative<const objects::Controller*>(change.object);
+  const bool may_go = is_pod || !calm_ ||
+                      std::holds_alternative<const objects::Controller*>(change.object) ||
+                      (devices_ == Devices::kSome &&
+                       std::holds_alternative<const objects::StorageObject*>(change.object));
   if (may_go && dice_.Percent(is_pod ? 30 : 12)) change.type = Change::Type::kDelete;
   const int kind = dice_.Below(100);
   if (kind < 85) versions_.push_back(absl::StrCat(++version_));

@@ -28,9 +28,14 @@ class LiveTwin {
   // UIDs of pods: as random_cluster.h makes them, or a unique UID for each pod.
   enum class Uids : uint8_t { kAsGiven, kUnique };
 
-  explicit LiveTwin(uint64_t seed, Uids uids = Uids::kAsGiven, LiveSnapshot::Options options = {})
-      : LiveTwin(Dice(seed), uids, options) {}
-  explicit LiveTwin(Dice dice, Uids uids = Uids::kAsGiven, LiveSnapshot::Options options = {});
+  // Whether there are ResourceSlices, ResourceClaims and pods that use them.
+  enum class Devices : uint8_t { kNone, kSome };
+
+  explicit LiveTwin(uint64_t seed, Uids uids = Uids::kAsGiven, LiveSnapshot::Options options = {},
+                    Devices devices = Devices::kNone)
+      : LiveTwin(Dice(seed), uids, options, devices) {}
+  explicit LiveTwin(Dice dice, Uids uids = Uids::kAsGiven, LiveSnapshot::Options options = {},
+                    Devices devices = Devices::kNone);
 
   // Makes up to ten changes at once.
   void Step();
@@ -54,6 +59,10 @@ class LiveTwin {
   Change DrawChange();
   objects::ObjectRef DrawMachine(const RawCluster& from);
   objects::ObjectRef DrawObject();
+  objects::ObjectRef DrawDeviceObject(const RawCluster& from);
+  objects::ResourceSlice DrawSlice(const RawCluster& from);
+  objects::ResourceClaim DrawClaim(const RawCluster& from);
+  objects::Pod& DrawDevicePod(const RawCluster& from);
   objects::Pod& DrawPod(const RawCluster& from);
   objects::Node& DrawNode(const RawCluster& from);
   void Apply(const Change& change);
@@ -61,6 +70,7 @@ class LiveTwin {
   Dice dice_;
   const Uids uids_;
   const bool match_os_;
+  const Devices devices_;
   // For a while only the changes of a normal day: of pods, and those of nodes, budgets and
   // controllers while they run.
   bool calm_ = false;

@@ -761,6 +761,39 @@ TEST(CounterfactualTest, RequestsThatAVpaWillSetAreIgnored) {
   EXPECT_THAT(planned.Removed(), IsEmpty()) << "the objects are as before";
 }
 
+// What a pod asks for while it starts is not evaluated.
+void BoostAtStart(TwoNodes& planned) {
+  planned.Add(Pod("web").On("a").Cpu(100));
+  objects::VerticalPodAutoscaler vpa;
+  vpa.meta.namespace_name = "default";
+  vpa.meta.name = "web";
+  vpa.target_kind = "ReplicaSet";
+  vpa.target_name = "rs";
+  vpa.update_mode = "Recreate";
+  vpa.has_recommendation = true;
+  vpa.not_understood = "spec.startupBoost";
+  const objects::StorageObject object = vpa;
+  planned.Put(&object);
+}
+
+TEST(CounterfactualTest, IgnoringAVpaWithAStartupBoostFreesTheNode) {
+  TwoNodes planned;
+  BoostAtStart(planned);
+  ASSERT_THAT(planned.Removed(), IsEmpty());
+  EXPECT_THAT(Helps(planned.RemediesOf("a")), Contains("--vpa=ignore"));
+}
+
+TEST(BlockersTest, AVpaWithAStartupBoostIsNamedOnceByItsRemedy) {
+  TwoNodes planned;
+  BoostAtStart(planned);
+  const Blockers blockers = planned.AllBlockers();
+  const auto vpa = std::ranges::find(blockers.blockers, "--vpa=ignore", &Blocker::name);
+  ASSERT_NE(vpa, blockers.blockers.end());
+  EXPECT_EQ(vpa->gained, 1);
+  EXPECT_TRUE(std::ranges::all_of(blockers.blockers,
+                                  [](const Blocker& each) { return each.not_tried.empty(); }));
+}
+
 TEST(BlockersTest, RequestsThatAVpaWillSetKeepNodes) {
   TwoNodes planned;
   AskForMoreLater(planned);

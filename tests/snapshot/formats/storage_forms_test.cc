@@ -161,6 +161,8 @@ constexpr std::string_view kObjects = R"([
 {"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup",
  "metadata":{"name":"tasks","namespace":"ns"},
  "spec":{"minMember":1,"minTaskMember":{"worker":3}}},
+{"apiVersion":"scheduling.x-k8s.io/v2","kind":"PodGroup",
+ "metadata":{"name":"newer","namespace":"ns"},"spec":{"minMember":1}},
 {"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t","namespace":"ns"},
  "template":{"metadata":{"labels":{"app":"buffer"}},"spec":{"nodeSelector":{"disk":"fast"},
   "containers":[{"name":"main","resources":{"requests":{"cpu":"1"}}}]}}},
@@ -290,6 +292,8 @@ const std::vector<std::string>& Lines() {
       "notUnderstood=[spec.disruptionMode]",
       "PodGroup name=[tasks] namespace=[ns] group=[scheduling.volcano.sh] "
       "notUnderstood=[spec.minTaskMember]",
+      "PodGroup name=[newer] namespace=[ns] group=[scheduling.x-k8s.io] "
+      "notUnderstood=[apiVersion scheduling.x-k8s.io/v2]",
       "PodTemplate name=[t] namespace=[ns] label=[app]:[buffer] container=( name=[main] "
       "requests=[cpu]:1000) selector=[disk]:[fast]",
       "CapacityBuffer name=[buf] namespace=[ns] strategy=[active] template=[t] replicas=2 "
