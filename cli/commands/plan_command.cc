@@ -360,6 +360,8 @@ void PlanCommand::AddLoopFlags(CLI::App& app) {
   AddPassFlags(*this, app);
   AddTimeFlags(*this, app);
   AddNodeAndPodFlags(*this, app);
+  AddReplaceFlags(*this, app);
+  AddPriceFlags(prices, price_rules, kReplaceGroup, app);
   over_time.AddLoopFlags(app, options, given);
 }
 
