@@ -92,7 +92,7 @@ class Options(TypedDict, total=False):
     min_replica_count: int | None
     blocking_system_pod_distruption_timeout: Duration | None
     gangs: Literal["keep", "ignore"] | None
-    rules: Literal["auto", "autoscaler", "karpenter"] | None
+    rules: Literal["auto", "autoscaler", "karpenter", "delegated"] | None
     max_node_startup_time: Duration | None
 
 
