@@ -106,6 +106,21 @@ absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   return absl::OkStatus();
 }
 
+absl::Status PutReplace(const PlanCommand& command, wire::PlanInput& input) {
+  if (!command.replace) return absl::OkStatus();
+  wire::Replace& replace = *input.mutable_replace();
+  replace.set_max_new_nodes(static_cast<uint32_t>(command.purchases.max_new_nodes));
+  replace.set_min_saving(command.purchases.min_saving);
+  replace.set_min_score(command.purchases.min_score);
+  replace.set_allow_spot(command.purchases.allow_spot);
+  if (command.machine_types.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> text = ReadWholeFile(command.machine_types);
+  if (!text.ok()) return text.status();
+  replace.set_machine_types(*std::move(text));
+  replace.set_machine_types_name(command.machine_types);
+  return absl::OkStatus();
+}
+
 // Fills in the question that the flags ask, without settings.
 absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
                          wire::PlanInput& input) {
@@ -139,7 +154,7 @@ absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
     waves.set_unneeded_seconds(model.unneeded_s);
     waves.set_delay_after_delete_seconds(model.delay_after_delete_s);
   }
-  return absl::OkStatus();
+  return PutReplace(command, input);
 }
 
 absl::Status PutSettings(absl::StatusOr<wire::Settings> settings, wire::PlanInput& input) {
@@ -298,7 +313,7 @@ absl::Status WritePlanPage(const PlanCommand& command, wire::PlanCall call, Plan
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   command.PrintFlagRemarks(err);
   if (!command.ExplainFlagsFit(err) || !command.CostFlagsFit(err)) return 2;
-  if (!command.WaveFlagsFit(err)) return 2;
+  if (!command.WaveFlagsFit(err) || !command.ReplaceFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
@@ -326,6 +341,11 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   call.set_every_node(detail.every_node);
   absl::StatusOr<wire::PlanReply> reply = asker.Ask(&PlannerClient::Plan, call);
   if (!reply.ok()) return Fail(reply.status(), err);
+  if (command.replace && !reply->has_purchases()) {
+    return Fail(absl::FailedPreconditionError(
+                    "--replace: the daemon is older than this program and buys no nodes"),
+                err);
+  }
   if (names && reply->has_tables()) {
     for (const wire::TableNode& node : reply->tables().remove()) reply->add_names(node.node());
   }

@@ -781,7 +781,7 @@ namespace {
 // Whose rules hold for the node.
 PoolManager ManagerOf(const Labels& labels, RuleSet rule_set, NodeId node) {
   if (rule_set == RuleSet::kKarpenter) return PoolManager::kKarpenterRules;
-  const bool by_karpenter = rule_set == RuleSet::kAuto && labels.HasNodePool(node);
+  const bool by_karpenter = rule_set != RuleSet::kAutoscaler && labels.HasNodePool(node);
   return by_karpenter ? PoolManager::kKarpenterRules : labels.ManagerOf(node);
 }
 
@@ -793,6 +793,7 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
   groups.group_of.assign(catalog.nodes(), kNoGroup);
   groups.no_group_reason.assign(catalog.nodes(), NoGroupReason::kUnknown);
   groups.gpu_label.assign(catalog.nodes(), false);
+  groups.ebb_consolidates = rules.rule_set == RuleSet::kDelegated;
   std::map<GroupKey, Members> by_key;
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
     const NodeId node{n};
@@ -811,7 +812,8 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
     NodeGroup group = members->rule != nullptr ? members->rule->group : NodeGroup{};
     group.name = name;
     group.managed_by = members->managed_by;
-    if (group.FollowsKarpenter()) {  // It has no minimum.
+    // It has no minimum; but a caller may fix its size, so that none of its nodes goes.
+    if (group.FollowsKarpenter() && group.min_size != group.max_size) {
       group.min_size = 0;
       group.minimum_is_known = true;
     }

@@ -35,6 +35,7 @@
 #ifndef EBB_LOOP_ACTUATOR_H_
 #define EBB_LOOP_ACTUATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -76,6 +77,26 @@ struct NodeTaint {
   std::string value = {};
   std::string effect = {};  // "NoSchedule", "PreferNoSchedule" or "NoExecute".
   friend bool operator==(const NodeTaint&, const NodeTaint&) = default;
+};
+
+// A machine to buy.
+struct MachineOrder {
+  // The idempotency key: lower-case letters, digits and "-", at most kOrderIdMax.
+  std::string id = {};
+  std::string group = {};
+  std::string machine_type = {};
+  std::string zone = {};  // This and the next: empty: any.
+  std::string capacity_type = {};
+  std::string like = {};  // A node of the group whose labels and taints the new node has.
+  friend bool operator==(const MachineOrder&, const MachineOrder&) = default;
+};
+inline constexpr size_t kOrderIdMax = 40;
+
+struct BoughtMachine {
+  std::string id;         // Of the order.
+  std::string node = {};  // Empty: there is no node yet.
+  bool ready = false;     // The node is Ready and takes pods.
+  std::string waits_for = {};
 };
 
 struct RunningDeletion {
@@ -124,6 +145,16 @@ class Actuator {
     (void)size, (void)now_s;
     return absl::UnimplementedError(
         absl::StrCat("group ", Absl(group), " cannot grow: this actuator makes no machines"));
+  }
+
+  // Buys these machines, all or none, and says whether their nodes are Ready, one for each order.
+  // An order whose id was carried out before buys nothing again, also after a restart.
+  // Errors: Unimplemented: not supported; Unavailable: try again; any other: the orders are
+  // refused, and the message says why and what to change.
+  virtual absl::StatusOr<std::vector<BoughtMachine>> Buy(std::span<const MachineOrder> orders,
+                                                         int64_t now_s) {
+    (void)orders, (void)now_s;
+    return absl::UnimplementedError("this actuator buys no machines");
   }
 
   // Puts a policy's taint on a node, or removes all taints with its key.  If the node has a taint

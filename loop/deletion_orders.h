@@ -16,6 +16,9 @@
 
 namespace ebb {
 
+// The deletion of a node of a plan; it is drained if pods move.
+DeletionOrder OrderOf(const Catalog& catalog, const NodeGroups& groups, const RemovableNode& node);
+
 std::vector<DeletionOrder> OrdersOf(const Catalog& catalog, const NodeGroups& groups,
                                     const RoundResult& round);
 

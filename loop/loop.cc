@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "loop/reported_deletions.h"
 
 namespace ebb {
@@ -57,7 +58,7 @@ void Loop::Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn) {
   may_be_under_way_ = true;  // Also if Begin fails: the answer may have been lost.
   const absl::Status begun = actuator_.Begin(orders, turn.now_s);
   if (begun.ok()) {
-    turn.begun = orders.size();
+    turn.begun += orders.size();
     return;
   }
   turn.log.push_back(absl::StrCat(orders.size(), " deletions could not begin: ", begun.message()));
@@ -85,7 +86,18 @@ void Loop::MakeRound(LoopTurn& turn) {
     report.running.push_back(
         {.node = node.name, .group = node.group, .drain = true, .since_s = turn.now_s});
   }
-  absl::StatusOr<RoundOrders> round = rounds_.Make(report, turn.now_s, sizing_.members);
+  std::vector<std::string> left_alone = sizing_.members;
+  BuyingTurn buying;
+  if (options_.buyer != nullptr) {
+    buying = options_.buyer->Decide(actuator_, status_, turn.now_s);
+    turn.log.insert(turn.log.end(), buying.log.begin(), buying.log.end());
+    left_alone.insert(left_alone.end(), buying.left_alone.begin(), buying.left_alone.end());
+    for (const DeletionOrder& order : buying.begin) {
+      report.running.push_back(
+          {.node = order.node, .group = order.group, .drain = order.drain, .since_s = turn.now_s});
+    }
+  }
+  absl::StatusOr<RoundOrders> round = rounds_.Make(report, turn.now_s, left_alone);
   if (!round.ok()) {
     turn.log.push_back(absl::StrCat("no round: ", round.status().message()));
     return;
@@ -94,6 +106,15 @@ void Loop::MakeRound(LoopTurn& turn) {
   turn.log.insert(turn.log.end(), round->log.begin(), round->log.end());
   may_be_under_way_ |= !sizing_.leave.empty();
   if (sized) options_.sizer->Act(actuator_, sizing_);
+  if (!buying.begin.empty()) {
+    turn.log.push_back(absl::StrCat(
+        "begins for the bought nodes: ",
+        absl::StrJoin(buying.begin, ", ", [](std::string* to, const DeletionOrder& order) {
+          to->append(order.node);
+        })));
+    options_.buyer->Begun();
+    Begin(buying.begin, turn);
+  }
   Begin(round->start, turn);
   PutSoftTaints(round->untaint, false, turn);
   PutSoftTaints(round->taint, true, turn);

@@ -6,7 +6,8 @@
 // A turn does the following, in this order: read the status of deletions, advance the due ones
 // (deletion_steps.h), size pools (sizer.h, if there is a sizer), let `rounds` make a round
 // (rounds.h), begin the deletions that it starts, put and remove soft taints.  Run sleeps between
-// turns.  The loop makes no decision itself.  Deletions continue while rounds are made.
+// turns.  With a buyer (buyer.h), it also buys nodes before the round, and removes others when
+// these are Ready.  The loop makes no decision itself.  Deletions continue while rounds are made.
 //
 // A round is persisted before any of it is carried out, so that no deletion begins that the saved
 // state does not contain.  It is also persisted before the actuator drops the results of ended
@@ -38,6 +39,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "loop/actuator.h"
+#include "loop/buyer.h"
 #include "loop/deletion_steps.h"
 #include "loop/rounds.h"
 #include "loop/sizer.h"
@@ -74,6 +76,8 @@ struct LoopOptions {
   int64_t stop_grace_s = 120;
   // Null: pools are not sized.
   Sizer* sizer = nullptr;
+  // Null: no nodes are bought.
+  Buyer* buyer = nullptr;
   // Called with every turn at its end.  May be null.
   std::function<void(const LoopTurn&)> on_turn;
 };

@@ -17,6 +17,17 @@ std::vector<std::string> NamesIn(const Catalog& catalog, const std::vector<NodeI
   return names;
 }
 
+// The groups of these nodes may not shrink.
+void LeaveAlone(std::span<const std::string> nodes, Observation& observed) {
+  for (const std::string& name : nodes) {
+    const absl::StatusOr<NodeId> node = observed.snapshot->catalog().FindNode(name);
+    const GroupId id = node.ok() ? observed.groups.Of(*node) : kNoGroup;
+    if (id == kNoGroup) continue;
+    NodeGroup& group = observed.groups.groups[Index(id)];
+    group.min_size = std::max(group.min_size, group.target_size);
+  }
+}
+
 // By name, because the snapshot may change with the first call to an actuator.
 RoundOrders OrdersByName(const Observation& observed, const RoundResult& round) {
   const Catalog& catalog = observed.snapshot->catalog();
@@ -43,12 +54,13 @@ absl::StatusOr<Observation*> OwnRounds::Observe(int64_t now_s) {
 }
 
 absl::StatusOr<RoundOrders> OwnRounds::Make(const ActuatorStatus& report, int64_t now_s,
-                                            std::span<const std::string> /*left_alone*/) {
+                                            std::span<const std::string> left_alone) {
   last_.reset();
   if (!observed_) {
     if (const auto now = Observe(now_s); !now.ok()) return now.status();
   }
-  const Observation observed = *std::exchange(observed_, std::nullopt);
+  Observation observed = *std::exchange(observed_, std::nullopt);
+  LeaveAlone(left_alone, observed);
   const ReportedDeletions told = ReportDeletions(report);
   std::vector<ScaleEvent> events = events_;
   std::ranges::copy(told.failed, std::back_inserter(events));

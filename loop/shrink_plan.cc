@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/make_plan.h"
+#include "loop/deletion_orders.h"
 #include "loop/leaving_pods.h"
 #include "loop/loop.h"
 
@@ -47,23 +48,6 @@ NodeGroups GroupsOf(const ClusterSnapshot& snapshot, const NodeGroups& from,
     }
   }
   return groups;
-}
-
-DeletionOrder OrderOf(const Catalog& catalog, const NodeGroups& groups, const RemovableNode& node) {
-  const NodeInfo& info = catalog.node(node.node);
-  DeletionOrder order{.node = std::string(catalog.Text(info.name)),
-                      .uid = std::string(catalog.Text(info.uid)),
-                      .drain = !node.moves.empty()};
-  if (const NodeGroup* const group = groups.Find(node.node)) order.group = group->name;
-  for (const Move& move : node.moves) {
-    const PodInfo& pod = catalog.pod(move.pod);
-    order.moves.push_back(
-        {.namespace_name = std::string(catalog.Text(catalog.shape_of(move.pod).namespace_name)),
-         .name = std::string(catalog.Text(pod.name)),
-         .uid = std::string(catalog.Text(pod.key)),
-         .to = std::string(catalog.NodeName(move.to))});
-  }
-  return order;
 }
 
 std::string Reason(const Catalog& catalog, const UnremovableNode& node) {

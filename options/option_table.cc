@@ -57,7 +57,8 @@ constexpr Word<VerifyPlans> kVerifyPlansWords[] = {
 constexpr Word<VpaRule> kVpaWords[] = {{"follow", VpaRule::kFollow}, {"ignore", VpaRule::kIgnore}};
 constexpr Word<RuleSet> kRuleSetWords[] = {{"auto", RuleSet::kAuto},
                                            {"autoscaler", RuleSet::kAutoscaler},
-                                           {"karpenter", RuleSet::kKarpenter}};
+                                           {"karpenter", RuleSet::kKarpenter},
+                                           {"delegated", RuleSet::kDelegated}};
 constexpr Word<UnhealthyPods> kUnhealthyPodsWords[] = {{"keep", UnhealthyPods::kKeep},
                                                        {"evict", UnhealthyPods::kEvict}};
 constexpr Word<Gangs> kGangsWords[] = {
@@ -738,11 +739,12 @@ void AddRows(RoundOptions& options, Rows& rows) {
              {.flag = {.name = "rules",
                        .help = "Whose rules decide which nodes may go: Karpenter's for its nodes "
                                "and the autoscaler's for the others (auto), the autoscaler's for "
-                               "all (autoscaler), or Karpenter's for all (karpenter)",
+                               "all (autoscaler), Karpenter's for all (karpenter), or as auto with "
+                               "ebb consolidating in Karpenter's place (delegated)",
                        .group = kNodes,
                        .value = "RULES"},
-              .decides = "whose rules decide about a node: `auto`, `autoscaler`, `karpenter` "
-                         "([karpenter.md](karpenter.md))"});
+              .decides = "whose rules decide about a node: `auto`, `autoscaler`, `karpenter`, "
+                         "`delegated` ([karpenter.md](karpenter.md))"});
   rows.Struct("scaleDown", scale_down);
 }
 

@@ -485,6 +485,10 @@ class Replacing {
   Trial Try(NodeBasket basket) const {
     Trial trial;
     trial.basket = std::move(basket);
+    if (hooks_.cancelled != nullptr && hooks_.cancelled->Expired()) {
+      trial.status = absl::DeadlineExceededError("the time ended while new nodes were compared");
+      return trial;
+    }
     ClusterSnapshot snapshot = rows_->snapshot();
     std::map<NodeId, TypeIndex> bought;
     std::map<TypeIndex, size_t> counts;

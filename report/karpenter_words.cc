@@ -208,6 +208,12 @@ std::string KarpenterWords(const Catalog& catalog, const NodeGroups& groups,
         return fmt::format("NodePool \"{}\" has {}, which ebb does not evaluate", pool,
                            Printable(found->not_understood));
       }
+      if (groups.ebb_consolidates && found != nullptr) {
+        return fmt::format(
+            "NodePool \"{}\" has consolidation policy {}, so Karpenter consolidates its nodes "
+            "itself; WhenEmpty, or consolidateAfter: Never, leaves them to ebb",
+            pool, found->policy.empty() ? "WhenEmptyOrUnderutilized" : Printable(found->policy));
+      }
       return fmt::format("NodePool \"{}\" has consolidation policy {}, which ebb does not evaluate",
                          pool, found == nullptr ? "" : Printable(found->policy));
     }

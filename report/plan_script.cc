@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "base/text.h"
+#include "snapshot/matching.h"
 #include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
@@ -270,6 +273,30 @@ std::string DrainFlags(const PlanReport& report, NodeId node) {
                      empty_dirs ? " --delete-emptydir-data" : "", bare ? " --force" : "");
 }
 
+// The first pod that Karpenter does not evict, although a budget selects it: it tolerates the taint
+// of nodes that go.  `kubectl drain` would wait until the budget allows its eviction, which the
+// plan does not ask of it.  kNoPod: there is none.
+PodId WhatDrainWaitsFor(const PlanReport& report, NodeId node) {
+  const Catalog& catalog = report.context.catalog();
+  if (!report.context.groups->FollowsKarpenter(node)) return kNoPod;
+  const auto id = [&](std::string_view text) {
+    return catalog.symbols().Find(text).value_or(TextId{std::numeric_limits<uint32_t>::max()});
+  };
+  const Taint disrupted{.key = id(kDisruptedTaint),
+                        .value = kNoText,
+                        .effect_text = id("NoSchedule"),
+                        .effect = TaintEffect::kNoSchedule};
+  for (const PodId pod : report.context.cluster->snapshot.PodsOn(node)) {
+    const PodShape& shape = catalog.shape_of(pod);
+    const bool drained = !shape.mirror && shape.controller_kind != OwnerKind::kDaemonSet;
+    if (drained && !shape.budgets.empty() &&
+        Tolerates(catalog.constraints(shape.constraints), disrupted)) {
+      return pod;
+    }
+  }
+  return kNoPod;
+}
+
 // One line of the script that is a comment, whatever `text` contains.
 std::string Comment(std::string_view text) { return "# " + PrintableLine(text) + "\n"; }
 
@@ -306,7 +333,16 @@ std::string StepOf(const PlanReport& report, size_t index, const Removal& remova
   text += fmt::format("say {}\n",
                       ShellQuoted(fmt::format("{} of {}: {}", index + 1, report.remove.size(),
                                               catalog.NodeName(each.node))));
-  text += fmt::format("drain {} {}\n", node, DrainFlags(report, each.node));
+  const PodId waits =
+      removal.provider == Provider::kKarpenter ? WhatDrainWaitsFor(report, each.node) : kNoPod;
+  if (waits == kNoPod) {
+    text += fmt::format("drain {} {}\n", node, DrainFlags(report, each.node));
+  } else {
+    text += Comment(fmt::format(
+        "Karpenter drains this node: {} tolerates the taint {}, so it ends with the node, and "
+        "kubectl drain would wait for its budget.",
+        catalog.PodName(waits), kDisruptedTaint));
+  }
   text += fmt::format("{} {}", TextOf(removal.provider).function, node);
   for (const std::string& word : removal.words) text += " " + ShellQuoted(word);
   return text + fmt::format("\nsettle {}\n", node);

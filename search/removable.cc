@@ -23,7 +23,8 @@ std::vector<RemovableCandidate> FindRemovable(const ClusterSnapshot& snapshot,
     if (pods.blocked() || !pods.on_completion.empty()) continue;
     if (groups.FollowsKarpenter(node)) {
       const DisruptionReason reason = DisruptionReasonFor(snapshot.catalog(), pods.move);
-      const UnremovableReason why = WhyNotConsolidatable(snapshot.catalog(), node, reason, now_s);
+      const UnremovableReason why =
+          WhyNotConsolidatable(snapshot.catalog(), node, reason, now_s, groups.ebb_consolidates);
       if (why != UnremovableReason::kNoReason) continue;
     }
     found.push_back({.node = node, .move = pods.move});

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "engine/verify/verify.h"
 #include "planning/plan_answer.h"
+#include "planning/plan_replace.h"
 #include "planning/plan_waves.h"
 #include "report/explain.h"
 #include "report/filter_report.h"
@@ -180,13 +181,32 @@ absl::Status SessionQuestions::WithPlan(
   const absl::StatusOr<WaveModel> model = ReadWaveModel(input.waves());
   if (!model.ok()) return model.status();
   if (query.stable && use == Use::kCarriedOut) query.stable->verify_every = 1;
+  const auto count = [&](const PlanAnswer& answer) {
+    ++plans_;
+    last_plan_ = {.version = cluster_.version(),
+                  .removes = answer.made.plan.remove.size(),
+                  .seconds = SecondsSince(start)};
+  };
+  if (input.has_replace()) {
+    const absl::StatusOr<ReplaceQuery> replace = ReadReplace(input.replace());
+    if (!replace.ok()) return replace.status();
+    absl::StatusOr<ScratchCluster> copied = cluster_.ScratchCopy(asked->cluster);
+    if (!copied.ok()) return copied.status();
+    query.seconds.reset();  // The deadline of the call, which ends the search for new nodes.
+    const ClockDeadline limit(end.value_or(Clock::time_point::max()));
+    const FirstDeadline stops(&limit, cancelled);
+    const auto answer = AnswerReplace(query, *replace, *copied->live, copied->version.cluster,
+                                      {.cancelled = &stops}, Threads());
+    if (!answer.ok()) return answer.status();
+    count((*answer)->answer());
+    PlanContext context = (*answer)->Context();
+    context.session = cluster_.AgeForPlans();
+    return tell(context);
+  }
   const auto answer = AnswerPlan(query, asked->cluster, {.cancelled = cancelled}, Threads(),
                                  query.stable ? &StableMemory() : nullptr);
   if (!answer.ok()) return answer.status();
-  ++plans_;
-  last_plan_ = {.version = cluster_.version(),
-                .removes = (*answer)->made.plan.remove.size(),
-                .seconds = SecondsSince(start)};
+  count(**answer);
   PlanContext context = (*answer)->Context();
   context.session = cluster_.AgeForPlans();
   std::optional<PlanWaves> waves;
@@ -259,6 +279,14 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
   if (call.input().has_waves() && call.form() != wire::AS_JSON && call.form() != wire::AS_TABLES) {
     return absl::InvalidArgumentError(absl::StrCat("input.waves: ", wire::Form_Name(call.form()),
                                                    " takes none; AS_JSON and AS_TABLES do"));
+  }
+  if (call.input().has_replace() && (call.has_since_version() || (call.form() != wire::AS_JSON &&
+                                                                  call.form() != wire::AS_TABLES &&
+                                                                  call.form() != wire::AS_DATA))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.replace: ",
+                     call.has_since_version() ? "since_version" : wire::Form_Name(call.form()),
+                     " takes none; AS_JSON, AS_TABLES and AS_DATA do"));
   }
   if (absl::Status s = cluster_.CheckAnswersTo(call.input()); !s.ok()) return s;
   // A cached answer is valid for one second, because the plan contains its time.

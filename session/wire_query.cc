@@ -232,6 +232,7 @@ constexpr FieldOfCalls kFieldsOfCalls[] = {
     {"trials", kOfSearches & ~Of(QuestionOf::kFrontier)},
     {"stable", kOfStable},
     {"waves", Of(QuestionOf::kPlan)},
+    {"replace", Of(QuestionOf::kPlan)},
     {"candidates", kOfPlans | kPass},
     {"destinations", kPass},
     {"groups", kPass},
@@ -280,6 +281,17 @@ absl::Status CheckTogether(const wire::PlanInput& input, QuestionOf call) {
                  " takes none without trials.robust, as the reply tells nothing of them");
   }
   return absl::OkStatus();
+}
+
+// AnswerReplace rejects the others: search, bound, trials, stable.
+absl::Status CheckWithReplace(const wire::PlanInput& input) {
+  if (!input.has_replace()) return absl::OkStatus();
+  const char* const other = input.has_waves()                ? "waves"
+                            : input.has_time_limit_seconds() ? "time_limit_seconds"
+                                                             : nullptr;
+  if (other == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input.replace: takes no input.", other, "; leave one of them out"));
 }
 
 absl::Status ReadPrices(const wire::PlanInput& input, PlanQuery& query) {
@@ -347,7 +359,23 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
 
 absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
   if (absl::Status s = CheckFields(input, "", call); !s.ok()) return s;
+  if (absl::Status s = CheckWithReplace(input); !s.ok()) return s;
   return CheckTogether(input, call);
+}
+
+absl::StatusOr<ReplaceQuery> ReadReplace(const wire::Replace& replace) {
+  ReplaceQuery query{.min_saving = replace.min_saving(),
+                     .min_score = replace.min_score(),
+                     .allow_spot = replace.allow_spot()};
+  if (replace.has_max_new_nodes()) query.max_new_nodes = replace.max_new_nodes();
+  if (replace.machine_types().empty()) return query;
+  absl::StatusOr<MachineFile> file =
+      ParseMachineFile(replace.machine_types_name().empty() ? "input.replace.machine_types"
+                                                            : replace.machine_types_name(),
+                       replace.machine_types());
+  if (!file.ok()) return file.status();
+  query.machines = *std::move(file);
+  return query;
 }
 
 absl::Status CheckThen(const wire::PlanInput& then, const wire::PlanInput& input) {

@@ -20,6 +20,7 @@
 #include "groups/groups.h"
 #include "options/round_options.h"
 #include "planning/plan_query.h"
+#include "planning/plan_replace.h"
 #include "platform/clock.h"
 #include "report/plan_waves.h"
 #include "wire/planner.pb.h"
@@ -64,6 +65,10 @@ absl::Status CheckThen(const v1alpha1::PlanInput& then, const v1alpha1::PlanInpu
 // The model of the waves; absent fields have its defaults.
 // Errors: InvalidArgument, if a time is negative or too long.
 absl::StatusOr<WaveModel> ReadWaveModel(const v1alpha1::WaveSettings& waves);
+
+// What may be bought.  Errors: InvalidArgument: a number is out of its range, or the machine types
+// are not understood.
+absl::StatusOr<ReplaceQuery> ReadReplace(const v1alpha1::Replace& replace);
 
 // Checks that the call named `call` can answer in this form.
 absl::Status CheckForm(v1alpha1::Form form, std::initializer_list<v1alpha1::Form> taken,

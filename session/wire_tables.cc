@@ -16,6 +16,7 @@
 #include "report/block_words.h"
 #include "report/explain.h"
 #include "report/filter_report.h"
+#include "report/plan_purchases.h"
 #include "report/plan_totals.h"
 #include "report/plan_waves.h"
 #include "report/room_notes.h"
@@ -402,6 +403,46 @@ void PutStable(const Catalog& catalog, const StablePlan& stable, wire::StableFig
   }
 }
 
+namespace {
+
+void PutPurchaseFigures(const PlanPurchases::Figures& figures, wire::Purchases::Figures& to) {
+  to.set_removed(figures.removed);
+  to.set_moved_pods(figures.moved);
+  to.set_net_saved_per_hour(figures.saved_per_hour);
+  to.set_score(figures.score);
+}
+
+void PutPurchases(const Catalog& catalog, const PlanPurchases& purchases, wire::Purchases& to) {
+  for (const PlanPurchases::Purchase& each : purchases.buy) {
+    wire::Purchase& bought = *to.add_buy();
+    bought.set_node(std::string(catalog.NodeName(each.node)));
+    bought.set_machine_type(each.type);
+    bought.set_group(each.group);
+    bought.set_zone(each.zone);
+    bought.set_capacity_type(each.capacity_type);
+    bought.set_like(each.sibling);
+    bought.set_price_per_hour(each.hourly);
+    bought.set_pods(each.pods);
+    bought.set_daemon_set_pods(each.daemon_pods);
+  }
+  to.set_why_none(purchases.why_none);
+  to.set_cost_per_hour(purchases.cost_per_hour);
+  PutPurchaseFigures(purchases.without, *to.mutable_without());
+  PutPurchaseFigures(purchases.with, *to.mutable_with());
+  to.set_machine_types(purchases.types);
+  to.set_tried(purchases.tried);
+  for (const PlanPurchases::Unusable& each : purchases.unusable) {
+    wire::Purchases::UnusableTypes& unusable = *to.add_unusable_types();
+    unusable.set_reason(std::string(each.reason));
+    unusable.set_detail(std::string(each.text));
+    unusable.set_count(each.types);
+    unusable.mutable_first()->Assign(each.first.begin(), each.first.end());
+  }
+  to.mutable_assumptions()->Assign(purchases.assumptions.begin(), purchases.assumptions.end());
+}
+
+}  // namespace
+
 void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
   reply.set_now(context.request->pass.now_s);
   reply.set_removes(context.made->plan.remove.size());
@@ -418,6 +459,9 @@ void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
   reply.set_left_out(LeftOutText(context.cluster->counts));
   if (context.stable != nullptr) {
     PutStable(context.catalog(), *context.stable, *reply.mutable_stable());
+  }
+  if (context.purchases != nullptr) {
+    PutPurchases(context.catalog(), *context.purchases, *reply.mutable_purchases());
   }
 }
 

@@ -147,7 +147,7 @@ void SimulatedCluster::Handle(const Event& event) {
     case Kind::kNodeGone:
       return NodeGone(event.what);
     case Kind::kNodeUp:
-      return NodeUp(event.what);
+      return NodeUp(event.what, static_cast<size_t>(event.detail));
     case Kind::kGrow:
       At(now_s_ + kGrowEveryS, Kind::kGrow);
       return Grow();
@@ -364,6 +364,55 @@ absl::Status SimulatedCluster::Grow(std::string_view name, int64_t size, int64_t
     return absl::OkStatus();
   }
   return absl::NotFoundError(absl::StrCat("no group has the name ", Absl(name)));
+}
+
+absl::StatusOr<std::vector<BoughtMachine>> SimulatedCluster::Buy(
+    std::span<const MachineOrder> orders, int64_t now_s) {
+  if (absl::Status s = Reach(now_s); !s.ok()) return s;
+  std::vector<std::pair<size_t, Bought>> boot;  // With the group.
+  std::map<size_t, int64_t> more;
+  for (const MachineOrder& order : orders) {
+    if (std::ranges::find(bought_, order.id, &Bought::id) != bought_.end()) continue;
+    const auto group =
+        std::ranges::find(groups_, order.group, [](const Group& each) { return each.group.name; });
+    if (group == groups_.end()) {
+      return absl::NotFoundError(absl::StrCat("no group has the name ", order.group));
+    }
+    const auto number = static_cast<size_t>(group - groups_.begin());
+    if (group->nodes + group->booting + ++more[number] > group->group.max_size) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("group ", order.group, " may have no more than ", group->group.max_size,
+                       " machines; raise its largest size"));
+    }
+    Bought bought{.id = order.id};
+    for (size_t n = 0; n < objects_.nodes().size() && bought.pattern == kNone; ++n) {
+      const SimulatedNode& node = objects_.nodes()[n];
+      const bool is_like =
+          node.group == number &&
+          objects_.LabelOf(node, "node.kubernetes.io/instance-type") == order.machine_type &&
+          objects_.LabelOf(node, "topology.kubernetes.io/zone") == order.zone;
+      if (is_like) bought.pattern = n;
+    }
+    if (bought.pattern == kNone) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("group ", order.group, " has no node of type ", order.machine_type,
+                       " to make another one like it: a simulation has no other machines"));
+    }
+    boot.emplace_back(number, std::move(bought));
+  }
+  for (auto& [group, each] : boot) {
+    bought_.push_back(std::move(each));
+    Boot(group, bought_.size());
+  }
+  std::vector<BoughtMachine> machines;
+  for (const MachineOrder& order : orders) {
+    const Bought& each = *std::ranges::find(bought_, order.id, &Bought::id);
+    machines.push_back({.id = each.id,
+                        .node = each.node,
+                        .ready = !each.node.empty(),
+                        .waits_for = each.node.empty() ? "its machine boots" : ""});
+  }
+  return machines;
 }
 
 absl::StatusOr<ActuatorStatus> SimulatedCluster::Status(int64_t now_s) {

@@ -42,6 +42,7 @@
 #include <memory>
 #include <queue>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,7 +116,8 @@ struct SimulationCounts {
   uint64_t fault_refusals = 0;  // Evictions that a fault prevented.
   uint64_t nodes_deleted = 0;   // By the actuator.
   uint64_t deletions_failed = 0;
-  uint64_t nodes_added = 0;
+  uint64_t nodes_added = 0;   // By groups.
+  uint64_t nodes_bought = 0;  // By the loop (loop/buyer.h).
   uint64_t nodes_vanished = 0;
   uint64_t rollouts = 0;
   uint64_t cron_jobs = 0;
@@ -154,6 +156,9 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   absl::Status Delete(std::string_view node, int64_t now_s) override;
   absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
   absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override;
+  // Boots nodes like one of the group with this instance type, zone and capacity type.
+  absl::StatusOr<std::vector<BoughtMachine>> Buy(std::span<const MachineOrder> orders,
+                                                 int64_t now_s) override;
   absl::Status Taint(std::string_view node, const NodeTaint& taint, bool put,
                      int64_t now_s) override;
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
@@ -264,8 +269,9 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   bool TakeUpcomingRoom(Group& group, const std::vector<int64_t>& asked);
   [[nodiscard]] bool GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod,
                                 int64_t devices);
-  void Boot(size_t group);
-  void NodeUp(size_t group);
+  // `bought`: the place in bought_, from 1; 0: the node is one of a group that grows by itself.
+  void Boot(size_t group, size_t bought = 0);
+  void NodeUp(size_t group, size_t bought);
   void ChangeLoad();
   void SetWanted(size_t workload, int64_t wanted);
   void EndJobPod(size_t workload);
@@ -314,6 +320,12 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   NodeGroups observed_;
   uint64_t observed_lineage_ = 0;
   uint64_t observed_nodes_ = 0;
+  struct Bought {
+    std::string id;  // Of the order.
+    size_t pattern = kNone;
+    std::string node = {};  // "" until it is up.
+  };
+  std::vector<Bought> bought_;
   uint64_t nodes_named_ = 0;
   uint64_t bare_named_ = 0;
   size_t pending_ = 0;

@@ -208,6 +208,12 @@ int64_t SimulatedObjects::DevicesRequested(size_t number) const {
   return devices;
 }
 
+std::string_view SimulatedObjects::LabelOf(const SimulatedNode& node, std::string_view key) const {
+  const auto& labels = As<objects::Node>(*node.object).meta.labels;
+  const auto found = std::ranges::find(labels, key, &objects::KeyValue::key);
+  return found == labels.end() ? std::string_view() : std::string_view(found->value);
+}
+
 int64_t SimulatedObjects::DevicesOf(const SimulatedNode& pattern) const {
   return devices_.DevicesOf(As<objects::Node>(*pattern.object).meta.name);
 }

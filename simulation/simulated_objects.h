@@ -154,6 +154,8 @@ class SimulatedObjects : public ObjectSink {
                                                  const std::set<size_t>& daemon_sets);
   // How many devices its claims request that are not allocated.
   [[nodiscard]] int64_t DevicesRequested(size_t pod) const;
+  // The value of a label that the input set; "": it has none.
+  [[nodiscard]] std::string_view LabelOf(const SimulatedNode& node, std::string_view key) const;
   // How many devices a new node of this pattern has.
   [[nodiscard]] int64_t DevicesOf(const SimulatedNode& pattern) const;
   // REQUIRES: the node is in the cluster.

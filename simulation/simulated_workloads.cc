@@ -152,12 +152,13 @@ bool SimulatedCluster::TakeUpcomingRoom(Group& group, const std::vector<int64_t>
   return false;
 }
 
-void SimulatedCluster::Boot(size_t number) {
+void SimulatedCluster::Boot(size_t number, size_t bought) {
   Group& group = groups_[number];
   ++group.booting;
-  group.room.push_back(objects_.RoomOfEmpty(objects_.nodes()[group.pattern], group.daemon_sets));
+  const size_t pattern = bought > 0 ? bought_[bought - 1].pattern : group.pattern;
+  group.room.push_back(objects_.RoomOfEmpty(objects_.nodes()[pattern], group.daemon_sets));
   scale_events_.push_back({ScaleEventKind::kScaleUp, group.group.name, now_s_});
-  At(now_s_ + Draw(options_.boot), Kind::kNodeUp, number);
+  At(now_s_ + Draw(options_.boot), Kind::kNodeUp, number, static_cast<int64_t>(bought));
 }
 
 void SimulatedCluster::Grow() {
@@ -190,17 +191,19 @@ void SimulatedCluster::Grow() {
   }
 }
 
-void SimulatedCluster::NodeUp(size_t number) {
+void SimulatedCluster::NodeUp(size_t number, size_t bought) {
   Group& group = groups_[number];
   --group.booting;
   if (!group.room.empty()) group.room.erase(group.room.begin());
   ++group.nodes;
-  ++counts_.nodes_added;
+  ++(bought > 0 ? counts_.nodes_bought : counts_.nodes_added);
   std::string name;
   do {
     name = absl::StrCat(group.group.name, "-new-", ++nodes_named_);
   } while (objects_.FindNode(name) != kNone);
-  const size_t node = objects_.AddNode(group.pattern, name, now_s_);
+  const size_t pattern = bought > 0 ? bought_[bought - 1].pattern : group.pattern;
+  if (bought > 0) bought_[bought - 1].node = name;
+  const size_t node = objects_.AddNode(pattern, name, now_s_);
   for (const size_t w : group.daemon_sets) {
     const Workload& workload = objects_.workloads()[w];
     const size_t pod = objects_.AddPod(workload.pod_template, w, workload.namespace_name,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 namespace ebb {
 namespace {
@@ -40,6 +41,10 @@ absl::StatusOr<SimulationResult> Simulate(const SimulatedCluster::Read& read,
     sample.unneeded = turn.round->unneeded;
     result.kept_at_last = rounds.last()->unremovable;
   };
+  const std::unique_ptr<Market> market =
+      options.market != nullptr ? options.market(cluster) : nullptr;
+  std::optional<Buyer> buyer;
+  if (market != nullptr) loop_options.buyer = &buyer.emplace(*market, options.buying);
   Loop loop(rounds, cluster, loop_options);
   const int64_t begin_s = options.cluster.start_s;
   const int64_t end_s = begin_s + options.duration_s;

@@ -17,10 +17,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "engine/scale_down/round.h"
+#include "loop/buyer.h"
 #include "loop/loop.h"
 #include "loop/own_rounds.h"
 #include "simulation/simulated_cluster.h"
@@ -42,6 +44,9 @@ struct SimulationOptions {
   ScaleDownOptions scale_down;
   LoopOptions loop;
   OwnRoundsOptions rounds;
+  // Makes the market of a buyer over the cluster; null: no nodes are bought.
+  std::function<std::unique_ptr<Market>(SimulatedCluster&)> market = nullptr;
+  BuyerOptions buying;
   int64_t duration_s = 86400;
   int64_t sample_every_s = 300;
   bool scale_down_enabled = true;

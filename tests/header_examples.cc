@@ -54,10 +54,12 @@
 #include "loop/actuators/grpc_actuator.h"
 #include "loop/actuators/plugin_client.h"
 #include "loop/actuators/plugin_status.h"
+#include "loop/buyer.h"
 #include "loop/loop.h"
 #include "loop/own_rounds.h"
 #include "loop/record_actuator.h"
 #include "loop/run/exported_cluster.h"
+#include "loop/run/replace_market.h"
 #include "loop/run/round_advisor.h"
 #include "loop/run/session_rounds.h"
 #include "loop/run/session_sizing.h"
@@ -818,6 +820,19 @@ void LoopDry(SessionCalls& calls, const ExportedClusterOptions& of, ScaleDown& s
   DeductingSource source(cluster, actuator, scale_down);
   OwnRounds rounds(scale_down, source);
   Loop loop(rounds, actuator, {});
+}
+
+// loop/buyer.h
+void LoopThatBuys(Market& market, LoopOptions& loop_options) {
+  Buyer buyer(market, {.interval_s = 1800});
+  loop_options.buyer = &buyer;
+}
+
+// loop/run/replace_market.h
+void FindPurchases(ExportedCluster& exported_cluster, const PlanQuery& query,
+                   const LoadOptions& load, const Parallelism& parallelism) {
+  ReplaceMarket market(ObjectsOf(exported_cluster), {.query = query, .load = load}, parallelism);
+  Buyer buyer(market, {});
 }
 
 // loop/actuators/actuator_server.h

@@ -272,7 +272,15 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
   std::map<std::string, Candidate> minimums;
   Candidate threshold;
   size_t for_daemonsets = 0;
+  std::map<std::pair<std::string, UnremovableReason>, Candidate> pools;  // By NodePool.
   for (const PlanReport::Kept& kept : report.keep) {
+    if (std::optional<NodePoolRemedy> of_pool = RemedyOfNodePool(report, kept.why)) {
+      Candidate& candidate = pools[{of_pool->pool, kept.why.reason}];
+      candidate.blocker.change = std::move(of_pool->change);
+      candidate.blocker.command = std::move(of_pool->command);
+      candidate.remedy.objects = {std::move(of_pool->patch)};
+      ++candidate.blocker.keeps;
+    }
     const NodeGroup* const group = report.context.groups->Find(kept.why.node);
     const std::string name = group == nullptr ? "" : group->name;
     if (kept.why.reason == UnremovableReason::kScaleDownDisabledAnnotation) {
@@ -311,6 +319,10 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
     for (const ObjectPatch& patch : candidate.remedy.objects) nodes.push_back(patch.of.name);
     candidate.blocker.command = LineToAnnotateNodes(nodes, changes);
     add(group, UnremovableReason::kScaleDownDisabledAnnotation, std::move(candidate));
+  }
+  for (auto& [pool, candidate] : pools) {
+    add(pool.first, pool.second, std::move(candidate));
+    candidates.back().blocker.kind = "NodePool";
   }
   for (auto& [group, candidate] : minimums) {
     add(group, UnremovableReason::kNodeGroupMinSizeReached, std::move(candidate));

@@ -111,6 +111,18 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
     case kNotUnderutilized:
       ladders.push_back(Threshold());
       break;
+    case kConsolidationDisabled:
+    case kNodeNotEmpty:
+    case kConsolidationPolicyNotEvaluated:
+    case kEmptyBudgetReached:
+    case kUnderutilizedBudgetReached:
+      if (auto pool = RemedyOfNodePool(report_, explanation_.kept->why)) {
+        Remedy remedy{.what = pool->patch.of.Text() + " has " + pool->change,
+                      .objects = {std::move(pool->patch)}};
+        if (!pool->command.empty()) remedy.commands.push_back(std::move(pool->command));
+        ladders.push_back({std::move(remedy)});
+      }
+      break;
     case kNodeGroupMinSizeReached:
       ladders.push_back(Minimum());
       break;

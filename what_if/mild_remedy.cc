@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/text.h"
+#include "engine/plan/karpenter.h"
 #include "predicates/drainability.h"
 #include "snapshot/objects/well_known_names.h"
 #include "what_if/remedy.h"
@@ -95,6 +96,12 @@ std::string PodsInLine(const Catalog& catalog, const PlanReport::Keeper& workloa
   return names;
 }
 
+std::string PoolLine(std::string_view pool, const Json& merge) {
+  if (!IsName(pool)) return "";
+  return fmt::format("kubectl patch nodepools.karpenter.sh {} --type merge -p {}", pool,
+                     Quoted(merge.dump()));
+}
+
 }  // namespace
 
 AnnotationChanges MildestChanges(const PlanReport& report, std::span<const PodId> pods,
@@ -146,6 +153,41 @@ std::string WordsOf(const AnnotationChanges& changes) {
 ObjectPatch Annotated(const ObjectName& object, const AnnotationChanges& changes) {
   return {.of = object,
           .merge = Json({{"metadata", {{"annotations", AnnotationsJson(changes)}}}}).dump()};
+}
+
+std::optional<NodePoolRemedy> RemedyOfNodePool(const PlanReport& report,
+                                               const UnremovableNode& kept) {
+  using enum UnremovableReason;
+  const NodeGroups& groups = *report.context.groups;
+  const KarpenterObjects::Pool* const pool = groups.FollowsKarpenter(kept.node)
+                                                 ? FindNodePool(report.context.catalog(), kept.node)
+                                                 : nullptr;
+  if (pool == nullptr) return std::nullopt;
+  NodePoolRemedy remedy{.pool = pool->name, .change = {}, .patch = {}, .command = {}};
+  Json disruption;
+  if (kept.reason == kConsolidationDisabled) {
+    remedy.change = "consolidateAfter: 0s";
+    disruption["consolidateAfter"] = "0s";
+  } else if (kept.reason == kNodeNotEmpty) {
+    remedy.change = "consolidationPolicy: WhenEmptyOrUnderutilized";
+    disruption["consolidationPolicy"] = "WhenEmptyOrUnderutilized";
+  } else if (kept.reason == kConsolidationPolicyNotEvaluated && pool->not_understood.empty()) {
+    const std::string_view policy =
+        groups.ebb_consolidates ? "WhenEmpty" : "WhenEmptyOrUnderutilized";
+    remedy.change = fmt::format("consolidationPolicy: {}", policy);
+    disruption["consolidationPolicy"] = policy;
+  } else if (kept.reason == kEmptyBudgetReached || kept.reason == kUnderutilizedBudgetReached) {
+    // No command: it would drop the NodePool's other budgets, and these recover by themselves.
+    remedy.change = "budgets allow every node";
+    disruption["budgets"] = Json::array({{{"nodes", "100%"}}});
+  } else {
+    return std::nullopt;
+  }
+  const Json merge = {{"spec", {{"disruption", disruption}}}};
+  remedy.patch = {.of = {.kind = "NodePool", .namespace_name = "", .name = pool->name},
+                  .merge = merge.dump()};
+  if (!disruption.contains("budgets")) remedy.command = PoolLine(pool->name, merge);
+  return remedy;
 }
 
 std::string LineToAnnotate(const Catalog& catalog, const PlanReport::Keeper& workload,

@@ -1,4 +1,5 @@
-// The mildest changes of annotations that let pods move, and the kubectl lines that make changes.
+// The mildest changes of annotations that let pods move, changes of NodePools of Karpenter that let
+// nodes go, and the kubectl lines that make changes.
 //
 // A pod with local volumes is annotated with their names, as Cluster Autoscaler reads them, so that
 // its budgets and all other rules still hold.  Only a pod without a controller that replaces it,
@@ -38,6 +39,17 @@ AnnotationChanges MildestChanges(const PlanReport& report, std::span<const PodId
 // `annotated KEY: "VALUE" and without KEY`.
 std::string WordsOf(const AnnotationChanges& changes);
 ObjectPatch Annotated(const ObjectName& object, const AnnotationChanges& changes);
+
+// A change of the node's NodePool, if that keeps the node: its policy, consolidateAfter or budgets.
+// `change` is what the NodePool has then ("consolidationPolicy: WhenEmptyOrUnderutilized").
+struct NodePoolRemedy {
+  std::string pool;
+  std::string change;
+  ObjectPatch patch;
+  std::string command;  // A line to paste; empty for budgets.
+};
+std::optional<NodePoolRemedy> RemedyOfNodePool(const PlanReport& report,
+                                               const UnremovableNode& kept);
 
 // --- Lines to paste into a shell ---------------------------------------------------
 // Each is quoted for a POSIX shell, and empty if no one line makes the change, if it would name

@@ -28,7 +28,6 @@
 #include "cli/print/page_file.h"
 #include "cli/print/plan_print.h"
 #include "cli/print/progress.h"
-#include "cli/print/purchases_print.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
 #include "groups/groups.h"
@@ -55,6 +54,7 @@ namespace wire = v1alpha1;
 namespace {
 
 constexpr const char* kInputGroup = "Input";
+constexpr const char* kReplaceGroup = "Cheaper nodes";
 // Flags of rounds that --waves uses.
 constexpr std::string_view kUnneededTime = "scale-down-unneeded-time";
 constexpr std::string_view kDelayAfterDelete = "scale-down-delay-after-delete";
@@ -205,7 +205,7 @@ void AddWaveFlags(PlanCommand& command, CLI::App& app) {
 }
 
 void AddReplaceFlags(PlanCommand& command, CLI::App& app) {
-  const std::string group = "Cheaper nodes";
+  const std::string group = kReplaceGroup;
   app.add_flag("--replace", command.replace,
                "Also buy nodes if dearer ones can go then; needs --prices (docs/replace.md)")
       ->check(values::Switch())
@@ -360,6 +360,8 @@ void PlanCommand::AddLoopFlags(CLI::App& app) {
   AddPassFlags(*this, app);
   AddTimeFlags(*this, app);
   AddNodeAndPodFlags(*this, app);
+  AddReplaceFlags(*this, app);
+  AddPriceFlags(prices, price_rules, kReplaceGroup, app);
   over_time.AddLoopFlags(app, options, given);
 }
 
@@ -691,13 +693,12 @@ int PlanCommand::ReplaceOver(LiveCluster& live, LoadedCluster& cluster, const Gr
   const PlanReport plan = MakeReport((*answer)->Context());
   progress.Done();
   PrintLoadWarnings(planned, err);
-  const PlanFormat format = PlanFormatOf(output);
-  const bool is_table = format == PlanFormat::kTable || format == PlanFormat::kWide;
-  const size_t columns = format == PlanFormat::kWide ? 0 : OutputTerminal().columns;
-  if (is_table) PrintPurchases(plan, columns, out);
+  if (report.active()) {
+    const absl::Status written =
+        WritePageFile(report.file, PageData(plan, PlanJson(plan), report.team_label));
+    if (!written.ok()) return Fail(written, err);
+  }
   PrintAnswer(*this, plan, {}, {}, out);
-  if (is_table) PrintSavings(plan, columns, out);
-  out.flush();
   if (stats) PrintStats(plan, import_s, err);
   return ExitCode(!plan.remove.empty());
 }

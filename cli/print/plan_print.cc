@@ -18,6 +18,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "cli/print/display_text.h"
+#include "cli/print/purchases_print.h"
 #include "cli/print/table.h"
 #include "cli/print/waves_print.h"
 #include "engine/plan/plan.h"
@@ -839,7 +840,9 @@ void PrintPlan(const wire::PlanReply& reply, PlanFormat format, const PrintOptio
                         .all = wide || options.all_rows,
                         .columns = wide ? 0 : options.terminal.columns,
                         .nodes_max = nodes_max == 0 ? reply.removes() : nodes_max};
+      if (reply.has_purchases()) PrintPurchases(reply, style.columns, out);
       PrintTables(reply, style, options.terminal.colour, out);
+      if (reply.has_purchases()) PrintSavings(reply, style.columns, out);
       if (reply.tables().has_waves()) {
         PrintWaves(reply.tables(), style.columns, nodes_max, out);
       }

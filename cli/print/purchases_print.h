@@ -6,15 +6,15 @@
 #include <cstddef>
 #include <iosfwd>
 
-#include "report/plan_report.h"
+#include "wire/planner.pb.h"
 
 namespace ebb {
 
 // Prints the nodes to buy, which comes before the plan.  `columns`: of the terminal; 0: no limit.
-// REQUIRES, as the next: report.context.purchases != nullptr.
-void PrintPurchases(const PlanReport& report, size_t columns, std::ostream& out);
+// REQUIRES, as the next: reply.has_purchases().
+void PrintPurchases(const v1alpha1::PlanReply& reply, size_t columns, std::ostream& out);
 // Prints what the purchases save, what was left out and what is assumed: after the plan.
-void PrintSavings(const PlanReport& report, size_t columns, std::ostream& out);
+void PrintSavings(const v1alpha1::PlanReply& reply, size_t columns, std::ostream& out);
 
 }  // namespace ebb
 

@@ -30,6 +30,7 @@
 #include "cli/rounds/run_pools.h"
 #include "cli/rounds/simulation_print.h"
 #include "groups/groups.h"
+#include "loop/run/replace_market.h"
 #include "loop/run/round_advisor.h"
 #include "options/round_options.h"
 #include "planning/live_cluster.h"
@@ -161,6 +162,7 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const RunFlags& fla
       {"max scale-down parallelism", fmt::format("{}", rounds.budgets.max_scale_down_parallelism)},
       {"optimize", flags.optimize ? "every " + flags.optimize_interval : "no"},
       {"pools", flags.pools.empty() ? "none" : flags.pools}};
+  if (flags.plan.replace) texts.emplace_back("replace", "every " + flags.replace_interval);
   texts.emplace_back("load", flags.load);
   if (flags.churn) texts.emplace_back("churn", "rollouts, CronJobs, previews, budgets");
   return texts;
@@ -254,6 +256,17 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
     options.rounds.advise = [&](const Observation& observed, int64_t now_s,
                                 const std::vector<std::string>& unneeded) {
       return advisor->Advise(observed, now_s, unneeded);
+    };
+  }
+  absl::StatusOr<std::optional<ReplaceMarketOptions>> of_market = flags.MarketOptionsOf();
+  if (!of_market.ok()) return Fail(of_market.status(), err);
+  const Parallelism parallelism(flags.plan.threads);
+  if (*of_market) {
+    options.buying = flags.BuyerOptionsOf();
+    options.market = [&](SimulatedCluster& cluster) {
+      return std::make_unique<ReplaceMarket>(
+          [&cluster](int64_t /*now_s*/, ObjectSink& sink) { return cluster.Export(sink); },
+          **of_market, parallelism);
     };
   }
   PoolStories stories;

@@ -212,6 +212,22 @@ void AddSearchFlags(RunFlags& flags, CLI::App& app) {
       ->group(group);
 }
 
+void AddBuyerFlags(RunFlags& flags, CLI::App& app) {
+  const std::string group = "Cheaper nodes";
+  app.add_option("--replace-interval", flags.replace_interval,
+                 "Time from one search for cheaper nodes to the next")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--replace-ready-within", flags.replace_ready_within,
+                 "Give up if bought nodes are not Ready by then; rounds remove no node meanwhile")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
+}
+
 }  // namespace
 
 void RunFlags::AddTo(CLI::App& app) {
@@ -222,6 +238,7 @@ void RunFlags::AddTo(CLI::App& app) {
   AddPoolFlags(*this, app);
   plan.options.scale_down.stable.on = true;
   plan.AddLoopFlags(app);
+  AddBuyerFlags(*this, app);
   if (CLI::Option* const gangs = app.get_option_no_throw("--gangs"); gangs != nullptr) {
     gangs->check([](const std::string& value) {
       return value == "move"
@@ -240,6 +257,34 @@ LoopOptions RunFlags::LoopOptionsOf() const {
   options.steps.node_delete_delay_after_taint_s = DurationSeconds(delay_after_taint);
   options.stop_grace_s = DurationSeconds(grace);
   return options;
+}
+
+BuyerOptions RunFlags::BuyerOptionsOf() const {
+  const int64_t drains = plan.options.scale_down.budgets.max_drain_parallelism;
+  return {.interval_s = std::max<int64_t>(1, DurationSeconds(replace_interval)),
+          .ready_within_s = DurationSeconds(replace_ready_within),
+          .parallel = static_cast<size_t>(std::max<int64_t>(1, drains))};
+}
+
+absl::StatusOr<std::optional<ReplaceMarketOptions>> RunFlags::MarketOptionsOf() const {
+  if (!plan.replace) return std::nullopt;
+  ReplaceMarketOptions market{
+      .query = {.planner = plan.options.scale_down.planner, .order = plan.options.candidate_order},
+      .replace = plan.purchases,
+      .load = plan.options.load};
+  absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
+  if (!rules.ok()) return rules.status();
+  market.query.groups = *std::move(rules);
+  absl::StatusOr<std::optional<PriceList>> list = plan.ReadPriceFlags();
+  if (!list.ok()) return list.status();
+  market.query.prices = *std::move(list);
+  if (!plan.machine_types.empty()) {
+    absl::StatusOr<MachineFile> file = ReadMachineFile(plan.machine_types);
+    if (!file.ok()) return file.status();
+    market.replace.machines = *std::move(file);
+  }
+  if (absl::Status s = CheckReplace(market.query, market.replace); !s.ok()) return s;
+  return market;
 }
 
 std::vector<UsedFile> RunFlags::Files() const {

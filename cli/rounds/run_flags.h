@@ -5,12 +5,16 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "cli/commands/plan_command.h"
 #include "cli/flags/flag_values.h"
+#include "loop/buyer.h"
 #include "loop/loop.h"
+#include "loop/run/replace_market.h"
 #include "loop/run/round_advisor.h"
 #include "platform/file_identity.h"
 
@@ -43,6 +47,9 @@ struct RunFlags {
   bool optimize = false;
   std::string optimize_interval = DurationFlagText(RoundAdvisorOptions().interval_s);
   uint64_t iterations = RoundAdvisorOptions().iterations;
+  // With --replace (loop/buyer.h).
+  std::string replace_interval = DurationFlagText(BuyerOptions().interval_s);
+  std::string replace_ready_within = DurationFlagText(BuyerOptions().ready_within_s);
   // For a live cluster.
   std::string actuator;
   std::string server;
@@ -70,6 +77,10 @@ struct RunFlags {
   void PrintUncountedFlags(std::ostream& err) const;
   // The options of the loop, without on_turn.
   [[nodiscard]] LoopOptions LoopOptionsOf() const;
+  // How --replace buys.
+  [[nodiscard]] BuyerOptions BuyerOptionsOf() const;
+  // Absent: no --replace.  Errors: those of reading prices, machine types and node groups.
+  [[nodiscard]] absl::StatusOr<std::optional<ReplaceMarketOptions>> MarketOptionsOf() const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;
 };

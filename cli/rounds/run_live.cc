@@ -35,6 +35,7 @@
 #include "loop/run/exported_cluster.h"
 #include "loop/run/loop_log.h"
 #include "loop/run/loop_metrics.h"
+#include "loop/run/replace_market.h"
 #include "loop/run/session_rounds.h"
 #include "loop/run/session_sizing.h"
 #include "platform/service_manager.h"
@@ -217,7 +218,7 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
     of.time_limit_seconds =
         std::chrono::duration<double>(*ParseDuration(flags.plan.simulation_timeout)).count();
   }
-  // The cluster that pools are sized over; used only with --pools.
+  // The cluster that pools are sized over, and that purchases are planned for.
   absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
   if (!groups.ok()) return Fail(groups.status(), err);
   ExportedCluster cluster(*parts.calls, {.session = flags.session,
@@ -234,6 +235,15 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
   SessionRounds rounds(*parts.calls, std::move(of));
   LoopOptions options = flags.LoopOptionsOf();
   options.sizer = sizer;
+  absl::StatusOr<std::optional<ReplaceMarketOptions>> of_market = flags.MarketOptionsOf();
+  if (!of_market.ok()) return Fail(of_market.status(), err);
+  const Parallelism parallelism(flags.plan.threads);
+  std::optional<ReplaceMarket> market;
+  std::optional<Buyer> buyer;
+  if (*of_market) {
+    market.emplace(ObjectsOf(cluster), **std::move(of_market), parallelism);
+    options.buyer = &buyer.emplace(*market, flags.BuyerOptionsOf());
+  }
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, rounds.evictions());
     parts.rebuilds.Print(err);

@@ -105,6 +105,9 @@ std::vector<Figure> FiguresOf(const SimulationStory& story) {
       {"pods that landed where planned",
        Percent(static_cast<double>(with.counts.landed_as_planned) / planned), ""},
   };
+  if (with.counts.nodes_bought > 0) {
+    lines.push_back({"nodes bought (--replace)", count(with.counts.nodes_bought), ""});
+  }
   return lines;
 }
 
@@ -227,6 +230,7 @@ Json FiguresJson(const SimulationResult& result) {
           {"deletionsFailed", counts.deletions_failed},
           {"timersLost", result.timers_lost},
           {"nodesAdded", counts.nodes_added},
+          {"nodesBought", counts.nodes_bought},
           {"podsEvicted", counts.evictions},
           {"evictionsRefusedByBudget", counts.pdb_refusals},
           {"podsThatWaited", counts.pods_waited},

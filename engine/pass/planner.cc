@@ -571,7 +571,8 @@ class PassRun {
     using enum UnremovableReason;
     if (!groups_.FollowsKarpenter(node)) return kNoReason;
     const auto why_for = [&](DisruptionReason reason) {
-      const UnremovableReason why = WhyNotConsolidatable(catalog_, node, reason, input_.now_s);
+      const UnremovableReason why =
+          WhyNotConsolidatable(catalog_, node, reason, input_.now_s, groups_.ebb_consolidates);
       if (why != kNoReason || node_pools_.Allows(node, reason)) return why;
       return reason == DisruptionReason::kEmpty ? kEmptyBudgetReached : kUnderutilizedBudgetReached;
     };

@@ -124,13 +124,23 @@ DisruptionReason DisruptionReasonFor(const Catalog& catalog, std::span<const Pod
   return is_empty ? DisruptionReason::kEmpty : DisruptionReason::kUnderutilized;
 }
 
+bool LeavesConsolidation(const Pool& pool) {
+  return pool.consolidate_after == "Never" || pool.policy == "WhenEmpty";
+}
+
 UnremovableReason WhyNotConsolidatable(const Catalog& catalog, NodeId node, DisruptionReason reason,
-                                       int64_t now_s) {
+                                       int64_t now_s, bool ebb_consolidates) {
   using enum UnremovableReason;
   const Pool* const pool = FindNodePool(catalog, node);
   if (pool != nullptr) {
     if (!pool->not_understood.empty()) return kConsolidationPolicyNotEvaluated;
     if (pool->is_static) return kStaticNodePool;
+  }
+  if (ebb_consolidates) {
+    return pool == nullptr || LeavesConsolidation(*pool) ? kNoReason
+                                                         : kConsolidationPolicyNotEvaluated;
+  }
+  if (pool != nullptr) {
     if (!ConsolidateAfterOf(*pool)) return kConsolidationDisabled;
     if (reason == DisruptionReason::kUnderutilized) {
       if (pool->policy == "WhenEmpty") return kNodeNotEmpty;
@@ -161,7 +171,9 @@ bool EraseClosed(const Catalog& catalog, const NodeGroups& groups, int64_t now_s
   nodes.ForEach([&](NodeId node) {
     if (!groups.FollowsKarpenter(node)) return;
     const bool is_set_up = IsInitialized(catalog.node(node), FindNodeClaim(catalog, node));
-    if (!is_set_up || UnderConsolidateAfterUntil(catalog, node, now_s)) closed.push_back(node);
+    const bool is_waiting =
+        !groups.ebb_consolidates && UnderConsolidateAfterUntil(catalog, node, now_s).has_value();
+    if (!is_set_up || is_waiting) closed.push_back(node);
   });
   for (const NodeId node : closed) nodes.Erase(node);
   return !closed.empty();

@@ -61,9 +61,15 @@ UnremovableReason WhyNotDisruptable(const Catalog& catalog, NodeId node);
 // pods of a very low priority.
 DisruptionReason DisruptionReasonFor(const Catalog& catalog, std::span<const PodId> pods);
 
+// Whether Karpenter leaves the consolidation of the NodePool's nodes with pods to another program:
+// consolidationPolicy is WhenEmpty, or consolidateAfter is Never.
+bool LeavesConsolidation(const KarpenterObjects::Pool& pool);
+
 // Whether the NodePool's policy keeps the node.  kNoReason: the policy lets it go.
+// `ebb_consolidates`: the policy says only whether Karpenter leaves the nodes to ebb, and
+// consolidateAfter and the condition Consolidatable, which are for Karpenter, keep no node.
 UnremovableReason WhyNotConsolidatable(const Catalog& catalog, NodeId node, DisruptionReason reason,
-                                       int64_t now_s);
+                                       int64_t now_s, bool ebb_consolidates = false);
 
 // The time from which the node's consolidateAfter is over; nullopt: it is over at `now_s`.
 std::optional<int64_t> UnderConsolidateAfterUntil(const Catalog& catalog, NodeId node,

@@ -45,6 +45,9 @@ enum class RuleSet : uint8_t {
   kAuto,  // Karpenter's for nodes with its label karpenter.sh/nodepool, else the autoscaler's.
   kAutoscaler,  // The autoscaler's, and for nodes of Karpenter its annotations.
   kKarpenter,   // Karpenter's.
+  // As kAuto, but ebb consolidates in Karpenter's place: the nodes of NodePools that leave it to
+  // ebb may go, and those of other NodePools stay (karpenter.h, LeavesConsolidation).
+  kDelegated,
 };
 
 struct NodeGroup {
@@ -86,6 +89,8 @@ struct NodeGroups {
   // True: a node that is not ready is kept for its unready time, as in rounds.  False, for a single
   // plan, which has no timers: young nodes that wait for their GPUs count as starting and are kept.
   bool has_unready_timers = false;
+  // RuleSet::kDelegated.
+  bool ebb_consolidates = false;
 
   [[nodiscard]] GroupId Of(NodeId node) const { return group_of[Index(node)]; }
   [[nodiscard]] const NodeGroup* Find(NodeId node) const {

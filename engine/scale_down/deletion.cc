@@ -203,7 +203,8 @@ class Chooser {
   }
 
   bool WaitedLongEnough(NodeId node, const NodeGroup& group, int64_t since_s) const {
-    if (group.FollowsKarpenter()) return true;  // consolidateAfter is over.
+    // consolidateAfter is over.
+    if (group.FollowsKarpenter() && !groups_.ebb_consolidates) return true;
     const int64_t threshold_s =
         IsReady(catalog_, groups_, node)
             ? group.scale_down_unneeded_time_s.value_or(options_.scale_down_unneeded_time_s)

@@ -180,7 +180,7 @@ std::optional<bool> IsOpenAt(const KarpenterObjects::Budget& budget, int64_t now
 
 SlowNodePools::SlowNodePools(const Catalog& catalog, const NodeGroups& groups,
                              std::span<const NodeId> in_deletion, int64_t now_s)
-    : catalog_(&catalog), now_s_(now_s) {
+    : catalog_(&catalog), now_s_(now_s), ebb_consolidates_(groups.ebb_consolidates) {
   if (!groups.SomeFollowKarpenter()) return;
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
     const NodeId node{n};
@@ -241,7 +241,7 @@ std::string SlowNodePools::WhyNotDisrupted(NodeId node) const {
 }
 
 bool SlowNodePools::IsClosed(NodeId node) const {
-  return !IsSetUp(node) || IsUnderConsolidateAfter(node);
+  return !IsSetUp(node) || (!ebb_consolidates_ && IsUnderConsolidateAfter(node));
 }
 
 bool SlowNodePools::IsUnderConsolidateAfter(NodeId node) const {
@@ -287,19 +287,25 @@ int64_t SlowNodePools::CountAllowed(const KarpenterObjects::Pool& pool,
 
 std::string SlowNodePools::WhyKept(NodeId node, bool is_empty) const {
   const KarpenterObjects::Claim* const claim = ClaimOf(node);
-  if (claim != nullptr && claim->has_conditions && !claim->consolidatable) {
-    return "is not consolidatable";
+  if (!ebb_consolidates_) {
+    if (claim != nullptr && claim->has_conditions && !claim->consolidatable) {
+      return "is not consolidatable";
+    }
+    if (IsUnderConsolidateAfter(node)) return "is under consolidateAfter";
   }
-  if (IsUnderConsolidateAfter(node)) return "is under consolidateAfter";
   const KarpenterObjects::Pool* const pool = PoolOf(node);
   if (pool == nullptr) return "";
   if (!pool->not_understood.empty()) return "is of a NodePool that is not understood";
   if (pool->is_static) return "is of a static NodePool";
-  if (!pool->consolidate_after.empty() && !ParseDuration(pool->consolidate_after)) {
+  if (ebb_consolidates_) {
+    if (pool->policy != "WhenEmpty" && pool->consolidate_after != "Never") {
+      return "is consolidated by Karpenter";
+    }
+  } else if (!pool->consolidate_after.empty() && !ParseDuration(pool->consolidate_after)) {
     return "is never consolidated";
   }
   const bool by_default = pool->policy.empty() || pool->policy == "WhenEmptyOrUnderutilized";
-  if (!is_empty && !by_default) return "is not empty";
+  if (!ebb_consolidates_ && !is_empty && !by_default) return "is not empty";
   const auto count = [&](const auto& counts) {
     const auto it = counts.find(pool->name);
     return it == counts.end() ? int64_t{0} : it->second;

@@ -52,6 +52,7 @@ class SlowNodePools {
 
   const Catalog* catalog_;
   int64_t now_s_;
+  bool ebb_consolidates_;
   std::map<std::string, int64_t, std::less<>> nodes_;    // By NodePool.
   std::map<std::string, int64_t, std::less<>> going_;    // By NodePool: not ready, being deleted.
   std::map<std::string, int64_t, std::less<>> removed_;  // By NodePool: by the plan.

@@ -275,7 +275,7 @@ func TestTheLoopPlansByTheRulesThatTheProviderNeeds(t *testing.T) {
 	for provider, want := range map[string]bool{"node-object": false, "karpenter": true, "cluster-api": false} {
 		containers := deployment(t, "feedOnly: false\nprovider: "+provider+"\nrunArgs: [--rules=auto]").Spec.Template.Spec.Containers
 		args := containers[2].Args
-		at := slices.Index(args, "--rules=autoscaler")
+		at := slices.Index(args, "--rules=delegated")
 		// The last flag wins, so that a user can choose otherwise.
 		if (at >= 0) != want || at > slices.Index(args, "--rules=auto") {
 			t.Errorf("%s: %v", provider, args)

@@ -131,15 +131,19 @@ func (m *machineRoom) release(ctx context.Context, resource schema.GroupVersionR
 }
 
 // karpenterFake ends the machines of deleted NodeClaims, as Karpenter does: it taints the node,
-// waits until no pod is left, and removes the Node and then the NodeClaim.
-type karpenterFake struct{ machineRoom }
+// waits until no pod is left, and removes the Node and then the NodeClaim. It also launches the
+// machines of new NodeClaims, with the labels that their requirements decide.
+type karpenterFake struct {
+	machineRoom
+	launched []string // Nodes.
+}
 
 // startKarpenter installs Karpenter's kinds, a NodePool and a NodeClaim for each node, and runs the
 // fake.
 func (c *cluster) startKarpenter() *karpenterFake {
 	c.t.Helper()
 	c.define(c.karpenterDefinitions()...)
-	k := &karpenterFake{machineRoom{c: c, client: c.others()}}
+	k := &karpenterFake{machineRoom: machineRoom{c: c, client: c.others()}}
 	class := object{"group": "karpenter.test", "kind": "TestNodeClass", "name": "default"}
 	k.create(karpenter.NodePools, object{
 		"kind": "NodePool", "metadata": object{"name": "default"},
@@ -185,17 +189,51 @@ func (k *karpenterFake) turn(ctx context.Context) {
 	going := 0
 	for i := range list.Items {
 		claim := &list.Items[i]
+		node, _, _ := unstructured.NestedString(claim.Object, "status", "nodeName")
 		if claim.GetDeletionTimestamp() == nil {
+			if node == "" {
+				k.launch(ctx, claim)
+			}
 			continue
 		}
 		going++
 		k.count(going)
-		node, _, _ := unstructured.NestedString(claim.Object, "status", "nodeName")
 		k.taint(ctx, node)
 		if k.end(ctx, node) {
 			k.release(ctx, karpenter.NodeClaims, claim)
 		}
 	}
+}
+
+// launch makes a machine of 8 cores for a NodeClaim that has no node.
+func (k *karpenterFake) launch(ctx context.Context, claim *unstructured.Unstructured) {
+	labels := map[string]string{"karpenter.sh/initialized": "true"}
+	for key, value := range claim.GetLabels() {
+		labels[key] = value
+	}
+	requirements, _, _ := unstructured.NestedSlice(claim.Object, "spec", "requirements")
+	for _, each := range requirements {
+		of := each.(object)
+		if values, _ := of["values"].([]any); of["operator"] == "In" && len(values) == 1 {
+			labels[of["key"].(string)] = values[0].(string)
+		}
+	}
+	names, err := nodes.Create(ctx, client, nodes.Group{Name: "general", Count: 1, CPU: "8", Memory: "32Gi", Labels: labels})
+	if err != nil {
+		k.problem("launch: %v", err)
+		return
+	}
+	conditions := []any{}
+	for _, kind := range []string{"Launched", "Registered", "Initialized"} {
+		conditions = append(conditions, object{"type": kind, "status": "True", "reason": kind, "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"})
+	}
+	claim.Object["status"] = object{"nodeName": names[0], "providerID": "e2e:///" + names[0], "conditions": conditions}
+	if _, err := k.client.Resource(karpenter.NodeClaims).UpdateStatus(ctx, claim, metav1.UpdateOptions{}); err != nil {
+		k.problem("launch: %v", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.launched = append(k.launched, names[0])
 }
 
 func (k *karpenterFake) taint(ctx context.Context, name string) {
@@ -230,6 +268,16 @@ func (k *karpenterFake) hasClaim(node string) (exists, going bool) {
 	}
 	k.c.must(err)
 	return true, claim.GetDeletionTimestamp() != nil
+}
+
+// grantPurchases gives the account of byKarpenter the right to create NodeClaims.
+func (c *cluster) grantPurchases() {
+	c.t.Helper()
+	role, err := client.RbacV1().ClusterRoles().Get(c.ctx, "ebb-karpenter", metav1.GetOptions{})
+	c.must(err)
+	role.Rules[0].Verbs = append(role.Rules[0].Verbs, "create")
+	_, err = client.RbacV1().ClusterRoles().Update(c.ctx, role, metav1.UpdateOptions{})
+	c.must(err)
 }
 
 // byKarpenter makes a replica delete NodeClaims, with no more rights than the manifests grant.

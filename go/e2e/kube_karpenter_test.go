@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -246,7 +248,7 @@ func TestANodeThatKarpenterDeletesWhileEbbDrainsItHasGone(t *testing.T) {
 	p.check()
 }
 
-// The way of docs/karpenter.md: fed only, a plan by the autoscaler's rules, and then the loop.
+// The way of docs/karpenter.md: fed only, a plan, and then the loop.
 func TestEbbRunShrinksAClusterOfKarpenterWithinItsBudgets(t *testing.T) {
 	ebb := ebbProgram(t)
 	c := newCluster(t, "karpenter-loop", karpenterNodes(8))
@@ -259,7 +261,7 @@ func TestEbbRunShrinksAClusterOfKarpenterWithinItsBudgets(t *testing.T) {
 
 	feeder := c.startReplica(edit, s.feeding, func(o *app.Options) { o.Listen = "" })
 	feeder.waitFed()
-	if output, err := exec.Command(ebb, "plan", "--server", s.address, "--session", "e2e", "--rules", "autoscaler").CombinedOutput(); err != nil || !strings.Contains(string(output), "nodes can go") {
+	if output, err := exec.Command(ebb, "plan", "--server", s.address, "--session", "e2e", "--rules", "delegated").CombinedOutput(); err != nil || !strings.Contains(string(output), "nodes can go") {
 		t.Errorf("%v: %s", err, output)
 	}
 	feeder.stop()
@@ -268,7 +270,7 @@ func TestEbbRunShrinksAClusterOfKarpenterWithinItsBudgets(t *testing.T) {
 	r.waitActive()
 	r.waitFed()
 	judge := c.watchBudgets()
-	c.start(ebb, "run", "--server", s.address, "--session", "e2e", "--actuator", "unix:"+r.socket, "--rules", "autoscaler",
+	c.start(ebb, "run", "--server", s.address, "--session", "e2e", "--actuator", "unix:"+r.socket, "--rules", "delegated",
 		"--scan-interval", "1s", "--scale-down-unneeded-time", "0s", "--node-delete-delay-after-taint", "1s",
 		"--scale-down-delay-after-failure", "0s", "--scale-down-delay-after-add", "0s", "--scale-down-delay-after-delete", "0s",
 		"--unremovable-node-recheck-timeout", "1s", "--max-drain-parallelism", "4", "--max-scale-down-parallelism", "4")
@@ -279,6 +281,58 @@ func TestEbbRunShrinksAClusterOfKarpenterWithinItsBudgets(t *testing.T) {
 	defer k.mu.Unlock()
 	if k.mostAtOnce > 2 {
 		t.Errorf("%d machines were ending at a time, and the budget is 2", k.mostAtOnce)
+	}
+	judge()
+}
+
+// One node of 8 cores for three of 4: the plan first, then the loop, which buys, waits and drains.
+func TestEbbRunBuysANodeClaimAndThenRemovesDearerNodes(t *testing.T) {
+	ebb := ebbProgram(t)
+	group := karpenterNodes(3)
+	group.Zones = []string{"a"}
+	group.Labels["node.kubernetes.io/instance-type"], group.Labels["karpenter.sh/capacity-type"] = "m4", "on-demand"
+	c := newCluster(t, "karpenter-buys", group)
+	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 3, CPU: "2500m"}))
+	c.must(workload.Budget(c.ctx, client, c.namespace, "web", 2))
+	c.waitReady()
+	k := c.startKarpenter()
+	edit := c.byKarpenter(false)
+	s := c.startDaemon()
+	r := c.startReplica(edit, s.feeding, func(o *app.Options) { o.Provider.(*karpenter.Provider).Buys = true })
+	r.waitActive()
+	r.waitFed()
+	write := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name)
+		c.must(os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	flags := []string{
+		"--server", s.address, "--session", "e2e", "--rules", "delegated", "--replace",
+		"--prices", write("prices.yaml", "currency: USD\nprices:\n- {instanceType: m4, hourly: 0.19}\n- {instanceType: m8, hourly: 0.38}\n"),
+		"--machine-types", write("types.yaml", "machineTypes:\n- {name: m8, groups: [general, default], capacity: {cpu: 8, memory: 32Gi}, offers: [{capacityType: on-demand}]}\n"),
+	}
+	// Dry run first.
+	output, err := exec.Command(ebb, append([]string{"plan"}, flags...)...).CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "First buy 1 node") {
+		t.Fatalf("%v: %s", err, output)
+	}
+	judge := c.watchBudgets()
+	loop := append([]string{"run", "--actuator", "unix:" + r.socket, "--scan-interval", "1s", "--node-delete-delay-after-taint", "1s",
+		"--replace-interval", "10s", "--scale-down-unneeded-time", "1h"}, flags...)
+	// Without the right nothing is created, and the log says which right is missing.
+	running := c.start(ebb, loop...)
+	c.eventually("the order is refused", func() bool { return running.has("refused:") && running.has("forbidden") })
+	if c.countNodes() != 3 {
+		t.Error("a machine was launched without an order")
+	}
+	c.grantPurchases()
+	c.eventually("one large node is left", func() bool { return c.countNodes() == 1 && len(r.status().Running) == 0 })
+	c.waitReady()
+	k.check()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.launched) != 1 || k.mostAtOnce > 2 {
+		t.Errorf("launched %v, %d ended at a time", k.launched, k.mostAtOnce)
 	}
 	judge()
 }

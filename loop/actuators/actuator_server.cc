@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
@@ -52,6 +53,12 @@ absl::Status CheckNode(const std::string& where, const std::string& node) {
   if (IsNodeName(node)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(where, ": \"", Printable(node), "\" names no node"));
+}
+
+bool IsOrderId(std::string_view id) {
+  return !id.empty() && id.size() <= kOrderIdMax && std::ranges::all_of(id, [](char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
+  });
 }
 
 absl::Status CheckTaint(const plugin_wire::TaintRequest& request) {
@@ -154,6 +161,36 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
     return Once(request->key(), [&](int64_t now_s) {
       return actuator_.Grow(request->group(), request->size(), now_s);
     });
+  }
+
+  // The ids of the orders are idempotency keys, and a repeated call reports the nodes' state.
+  grpc::Status Buy(grpc::ServerContext*, const plugin_wire::BuyRequest* request,
+                   plugin_wire::BuyReply* reply) override {
+    std::vector<MachineOrder> orders;
+    for (const plugin_wire::MachineOrder& told : request->orders()) {
+      if (!IsOrderId(told.id())) {
+        return ToGrpc(absl::InvalidArgumentError(absl::StrCat(
+            "orders[", orders.size(), "].id: \"", Printable(told.id()), "\" is not an id")));
+      }
+      orders.push_back({.id = told.id(),
+                        .group = told.group(),
+                        .machine_type = told.machine_type(),
+                        .zone = told.zone(),
+                        .capacity_type = told.capacity_type(),
+                        .like = told.like()});
+    }
+    const std::lock_guard lock(mutex_);
+    const absl::StatusOr<std::vector<BoughtMachine>> bought =
+        actuator_.Buy(orders, options_.now_s());
+    if (!bought.ok()) return ToGrpc(bought.status());
+    for (const BoughtMachine& each : *bought) {
+      plugin_wire::BoughtMachine& row = *reply->add_machines();
+      row.set_id(each.id);
+      row.set_node(each.node);
+      row.set_ready(each.ready);
+      row.set_waits_for(each.waits_for);
+    }
+    return grpc::Status::OK;
   }
 
   grpc::Status Taint(grpc::ServerContext*, const plugin_wire::TaintRequest* request,

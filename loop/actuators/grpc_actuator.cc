@@ -80,6 +80,7 @@ absl::Status GrpcActuator::Greet() {
   }
   name_ = absl::StrCat(hello->name(), hello->version().empty() ? "" : " ", hello->version());
   can_grow_ = std::ranges::find(hello->cannot(), "grow") == hello->cannot().end();
+  can_buy_ = std::ranges::find(hello->cannot(), "buy") == hello->cannot().end();
   greeted_ = true;
   return absl::OkStatus();
 }
@@ -147,6 +148,52 @@ absl::Status GrpcActuator::Grow(std::string_view group, int64_t size, int64_t /*
     return absl::UnimplementedError(
         absl::StrCat("plugin ", Printable(client_->plugin()), ": Grow: it says that it cannot"));
   });
+}
+
+absl::StatusOr<std::vector<BoughtMachine>> GrpcActuator::Buy(std::span<const MachineOrder> orders,
+                                                             int64_t /*now_s*/) {
+  const std::string plugin = absl::StrCat("plugin ", Printable(client_->plugin()));
+  plugin_wire::BuyRequest request;
+  request.set_key(NewKey());
+  for (const MachineOrder& order : orders) {
+    plugin_wire::MachineOrder& to = *request.add_orders();
+    to.set_id(order.id);
+    to.set_group(order.group);
+    to.set_machine_type(order.machine_type);
+    to.set_zone(order.zone);
+    to.set_capacity_type(order.capacity_type);
+    to.set_like(order.like);
+  }
+  absl::StatusOr<plugin_wire::BuyReply> reply;
+  absl::Status asked = Try([&]() -> absl::Status {
+    if (!can_buy_) return absl::UnimplementedError("it says that it cannot");
+    if (absl::Status serves = client_->CheckHealth(); !serves.ok()) return serves;
+    reply = client_->Buy(request);
+    return reply.status();
+  });
+  if (absl::IsUnimplemented(asked)) {
+    return absl::UnimplementedError(absl::StrCat(
+        plugin,
+        " buys no machines: use one that does (ebb-kube --provider karpenter --karpenter-buys), "
+        "or leave --replace out"));
+  }
+  if (!asked.ok()) return asked;
+  std::vector<BoughtMachine> machines;
+  for (const plugin_wire::BoughtMachine& each : reply->machines()) {
+    const size_t at = machines.size();
+    if (at >= orders.size() || each.id() != orders[at].id ||
+        (each.ready() && !IsNodeName(each.node()))) {
+      return absl::InternalError(
+          absl::StrCat(plugin, ": Buy: machines[", at, "] is not of the order, or names no node"));
+    }
+    machines.push_back({.id = each.id(),
+                        .node = Printable(each.node()),
+                        .ready = each.ready(),
+                        .waits_for = PrintableLine(each.waits_for())});
+  }
+  if (machines.size() == orders.size()) return machines;
+  return absl::InternalError(
+      absl::StrCat(plugin, ": Buy: ", machines.size(), " machines for ", orders.size(), " orders"));
 }
 
 absl::Status GrpcActuator::Taint(std::string_view node, const NodeTaint& taint, bool put,

@@ -76,6 +76,8 @@ class GrpcActuator : public Actuator {
   absl::Status Delete(std::string_view node, int64_t now_s) override;
   absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
   absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override;
+  absl::StatusOr<std::vector<BoughtMachine>> Buy(std::span<const MachineOrder> orders,
+                                                 int64_t now_s) override;
   absl::Status Taint(std::string_view node, const NodeTaint& taint, bool put,
                      int64_t now_s) override;
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
@@ -100,7 +102,8 @@ class GrpcActuator : public Actuator {
   std::unique_ptr<PluginClient> client_;
   std::string name_;
   bool greeted_ = false;
-  bool can_grow_ = true;  // As the plugin last reported.
+  bool can_grow_ = true;  // This and the next: as the plugin last reported.
+  bool can_buy_ = true;
   uint64_t keys_made_ = 0;
   bool has_status_ = false;
   std::set<std::string, std::less<>> known_;  // Nodes that may be in deletion.

@@ -170,6 +170,13 @@ absl::Status PluginClient::Grow(const plugin_wire::GrowRequest& request) {
   return impl_->Call("Grow", &Stub::Grow, request, reply, impl_->limits.call_ms);
 }
 
+absl::StatusOr<plugin_wire::BuyReply> PluginClient::Buy(const plugin_wire::BuyRequest& request) {
+  plugin_wire::BuyReply reply;
+  absl::Status done = impl_->Call("Buy", &Stub::Buy, request, reply, impl_->limits.begin_ms);
+  if (!done.ok()) return done;
+  return reply;
+}
+
 absl::Status PluginClient::Taint(const plugin_wire::TaintRequest& request) {
   plugin_wire::TaintReply reply;
   return impl_->Call("Taint", &Stub::Taint, request, reply, impl_->limits.call_ms);

@@ -54,6 +54,7 @@ class PluginClient {
   absl::Status Delete(const plugin_wire::DeleteRequest& request);
   absl::Status RollBack(const plugin_wire::RollBackRequest& request);
   absl::Status Grow(const plugin_wire::GrowRequest& request);
+  absl::StatusOr<plugin_wire::BuyReply> Buy(const plugin_wire::BuyRequest& request);
   absl::Status Taint(const plugin_wire::TaintRequest& request);
   absl::StatusOr<plugin_wire::StatusReply> Status();
   absl::Status Acknowledge(const plugin_wire::AcknowledgeRequest& request);

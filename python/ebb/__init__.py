@@ -14,7 +14,7 @@ OptionError, which names the option, before anything runs.  docs/python.md is th
 from typing import NamedTuple
 
 from ebb import _native
-from ebb._answers import Answer, Blockers, Comparison, Explanation, Frontier, Plan, compare
+from ebb._answers import Answer, Blockers, Comparison, Explanation, Frontier, Plan, Purchase, Purchases, compare
 from ebb._cluster import Cluster, Deleted, Kind, generate
 from ebb._errors import ClosedError, Error, IncompleteError, InputError, LimitError, NotFoundError, OptionError
 from ebb._options import Duration, Options, OptionValue, Text, Time, check_options, option_names
@@ -31,7 +31,7 @@ __version__: str = _native.VERSION
 version_info = VersionInfo(__version__, _native.COMMIT)
 
 # In tracebacks and pickles the classes have the name that users import.
-for _each in (Answer, Blockers, Cluster, Comparison, Deleted, Explanation, Frontier, Plan, Table):
+for _each in (Answer, Blockers, Cluster, Comparison, Deleted, Explanation, Frontier, Plan, Purchase, Purchases, Table):
     _each.__module__ = "ebb"
 for _error in (Error, ClosedError, IncompleteError, InputError, LimitError, NotFoundError, OptionError, SweepError):
     _error.__module__ = "ebb"
@@ -56,6 +56,8 @@ __all__ = [
     "OptionValue",
     "Options",
     "Plan",
+    "Purchase",
+    "Purchases",
     "SweepError",
     "Table",
     "Text",

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from functools import cached_property
 from html import escape
 from json import loads
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ebb import _native
 from ebb._errors import InputError
@@ -83,6 +83,61 @@ class Answer:
         return type(self), (self._json,)
 
 
+class Purchase(NamedTuple):
+    """A node to buy before the nodes of the plan go."""
+
+    node: str  # The plan's name for it: the machine may get another one.
+    machine_type: str
+    group: str
+    zone: str  # This and the next: "": unknown.
+    capacity_type: str
+    like: str  # A node of the group whose labels, taints and DaemonSets' pods it has.
+    price_per_hour: float
+    pods: int  # Pods that move to it.
+    daemon_set_pods: int
+
+
+class Purchases(NamedTuple):
+    """What to buy first, and what that saves (docs/replace.md)."""
+
+    buy: tuple[Purchase, ...]
+    why_none: str  # "" if something is bought.
+    cost_per_hour: float  # If nothing is done.
+    saved_per_hour: float  # What the removed nodes cost less what the bought ones cost.
+    saved_per_hour_without: float  # The same if nodes are only removed.
+    moved_pods: int
+    score: float
+    unusable_types: tuple[tuple[str, str, int], ...]  # Reason, its text, and how many types have it.
+    assumptions: tuple[str, ...]
+
+
+def _purchases(replace: dict[str, Any]) -> Purchases:
+    return Purchases(
+        buy=tuple(
+            Purchase(
+                each["node"],
+                each["machineType"],
+                each["group"],
+                each.get("zone", ""),
+                each.get("capacityType", ""),
+                each["like"],
+                each["pricePerHour"],
+                each["pods"],
+                each["daemonSetPods"],
+            )
+            for each in replace["buy"]
+        ),
+        why_none=replace.get("whyNone", ""),
+        cost_per_hour=replace["costPerHour"],
+        saved_per_hour=replace["with"]["netSavedPerHour"],
+        saved_per_hour_without=replace["without"]["netSavedPerHour"],
+        moved_pods=replace["with"]["movedPods"],
+        score=replace["with"]["score"],
+        unusable_types=tuple((each["reason"], each["detail"], each["count"]) for each in replace["unusableTypes"]),
+        assumptions=tuple(replace["assumptions"]),
+    )
+
+
 class Plan(Answer):
     """Which nodes go, and where their pods land.  In a notebook it is a table with bars."""
 
@@ -126,6 +181,12 @@ class Plan(Answer):
     def interrupted(self) -> bool:
         """Ctrl-C ended the search: this is the best plan that it had."""
         return bool(self.summary.get("search", {}).get("ended") == "interrupted")
+
+    @cached_property
+    def purchases(self) -> Purchases | None:
+        """With replace=True: the nodes to buy, and to wait for, before the nodes of the plan go."""
+        replace = self._document.get("replace")
+        return None if replace is None else _purchases(replace)
 
     @cached_property
     def plan(self) -> Table:
@@ -235,12 +296,21 @@ def _landing(pods: list[dict[str, Any]]) -> str:
     return escape(", ".join(places[: 2 if more else 3])) + more
 
 
+def _first_buy(purchases: Purchases) -> str:
+    if not purchases.buy:
+        return f"Buy nothing: {purchases.why_none}."
+    names = ", ".join(f"{each.machine_type} for {each.group}" for each in purchases.buy)
+    return f"First buy {names}, and wait until they are Ready. This saves {purchases.saved_per_hour:,.2f} an hour."
+
+
 def _plan_html(plan: dict[str, Any]) -> str:
     summary, removed = plan["summary"], plan["remove"]
     nodes = max(summary["nodes"], 1)
     head = f"{summary['removed']:,} of {summary['nodes']:,} nodes can go, {summary['movedPods']:,} of {summary['pods']:,} pods move"
     share = summary["removed"] / nodes
     html = [f"<p><b>{head}</b> {_bar(share, f'{share:.1%}')}</p>"]
+    if "replace" in plan:
+        html.append(f"<p>{escape(_first_buy(_purchases(plan['replace'])))}</p>")
     notes = [f"The plan ended early: {summary['termination']}."] if summary["termination"] != "complete" else []
     notes += [warning["message"] for warning in summary.get("warnings", [])]
     html += [f"<p>{escape(note)}</p>" for note in notes]

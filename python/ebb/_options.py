@@ -58,6 +58,13 @@ class Options(TypedDict, total=False):
     stable_margin: float | None
     stable_greedy_every: int | None
     stable_verify_every: int | None
+    # Buying nodes so that dearer ones can go; needs prices (docs/replace.md).
+    replace: bool | None
+    max_new_nodes: int | None
+    machine_types: Text | None  # A file of machine types.
+    min_saving: float | None
+    min_score: float | None
+    allow_spot: bool | None
     # How the cluster is read.  Another value than that of load() reads the cluster again.
     expendable_pods_priority_cutoff: int | None
     assume_complete: bool | None
@@ -85,7 +92,7 @@ class Options(TypedDict, total=False):
     min_replica_count: int | None
     blocking_system_pod_distruption_timeout: Duration | None
     gangs: Literal["keep", "ignore"] | None
-    rules: Literal["auto", "autoscaler", "karpenter"] | None
+    rules: Literal["auto", "autoscaler", "karpenter", "delegated"] | None
     max_node_startup_time: Duration | None
 
 
@@ -207,7 +214,7 @@ class _Of(NamedTuple):
 
     read: Callable[[str, object], Any]
     path: tuple[str, ...]
-    part: str = ""  # "search", "trials", "stable": only with the option that asks for it.
+    part: str = ""  # "search", "trials", "stable", "replace": only with the option that asks for it.
     load: bool = False  # It decides how the cluster is read.
     words: tuple[str, ...] = ()
 
@@ -234,6 +241,12 @@ _INPUT = {
     "stable_margin": _Of(_number, ("stable", "margin"), "stable"),
     "stable_greedy_every": _Of(_count32, ("stable", "greedy_every"), "stable"),
     "stable_verify_every": _Of(_count32, ("stable", "verify_every"), "stable"),
+    "replace": _Of(_switch, ("replace",)),
+    "max_new_nodes": _Of(_count32, ("replace", "max_new_nodes"), "replace"),
+    "machine_types": _Of(text_of, ("replace", "machine_types"), "replace"),
+    "min_saving": _Of(_number, ("replace", "min_saving"), "replace"),
+    "min_score": _Of(_number, ("replace", "min_score"), "replace"),
+    "allow_spot": _Of(_switch, ("replace", "allow_spot"), "replace"),
     "nodes": _Of(_names, ()),
     "node_groups": _Of(text_of, ()),
     "prices": _Of(_prices_of, ()),
@@ -325,7 +338,7 @@ def read_options(options: Mapping[str, object], *, always_search: bool = False) 
     settings: Json = {}
     given: Json = {}
     load: Json = {}
-    parts: dict[str, list[str]] = {"search": [], "trials": [], "stable": []}
+    parts: dict[str, list[str]] = {"search": [], "trials": [], "stable": [], "replace": []}
     for name, value in options.items():
         if not isinstance(name, str):
             raise OptionError(f"options: {name!r} is not a name")
@@ -334,7 +347,7 @@ def read_options(options: Mapping[str, object], *, always_search: bool = False) 
         option, read = _read(name, value)
         if option.part:
             parts[option.part].append(name)
-        if name in ("optimize", "stable"):
+        if name in ("optimize", "stable", "replace"):
             given[name] = read
         elif name == "nodes":
             settings["group_sizes"] = [_group_size(each) for each in read]
@@ -342,6 +355,9 @@ def read_options(options: Mapping[str, object], *, always_search: bool = False) 
             settings["node_groups"], settings["node_groups_name"] = read
         elif name == "prices":
             message["prices"], message["prices_name"] = read
+        elif name == "machine_types":
+            text, file = read
+            message.setdefault("replace", {}).update(machine_types=text, machine_types_name=file)
         elif name == "objective":
             _put(message, option.path, read.upper())
         elif name in _INPUT:
@@ -351,11 +367,11 @@ def read_options(options: Mapping[str, object], *, always_search: bool = False) 
         else:
             _put(settings.setdefault("options", {}), option.path, read)
     search = always_search or given.get("optimize", False)
-    _settle(message, parts, search, given.get("stable", False))
+    _settle(message, parts, search, given)
     return Question(message, settings, load, tuple(n for n, v in options.items() if v is not None), search)
 
 
-def _settle(message: Json, parts: dict[str, list[str]], search: bool, stable: bool) -> None:
+def _settle(message: Json, parts: dict[str, list[str]], search: bool, given: Json) -> None:
     """Asks for the parts that are wanted.  An option of another part would have no effect."""
     seed = message.get("search", {}).get("seed")
     if "robust" in parts["trials"] or message.get("trials", {}).get("trials", 0) > 0:
@@ -374,11 +390,12 @@ def _settle(message: Json, parts: dict[str, list[str]], search: bool, stable: bo
         for name in parts["search"]:
             if name != "seed" or "trials" not in message:
                 raise OptionError(f"{name}: pass optimize=True too", field=name)
-    if stable:
-        message.setdefault("stable", {})
-    elif parts["stable"]:
-        name = parts["stable"][0]
-        raise OptionError(f"{name}: pass stable=True too", field=name)
+    for part in ("stable", "replace"):
+        if given.get(part, False):
+            message.setdefault(part, {})
+        elif parts[part]:
+            name = parts[part][0]
+            raise OptionError(f"{name}: pass {part}=True too", field=name)
 
 
 def _group_size(text: str) -> Json:
@@ -406,7 +423,7 @@ def named_in(error: Error, names: tuple[str, ...]) -> Error:
         return error
     for name in names:
         path = ".".join(options[name].path)
-        spelt = [path, *(["input." + path] if path else [])]
+        spelt = [path, *(["input." + path] if path else []), f"replace: {name}"]
         if any(f"{each}:" in error.message or f"({each})" in error.message for each in spelt if each):
             reason = error.message.split(path + ": ", 1)[-1]
             return OptionError(f"{name}: {reason}", field=name)

@@ -548,3 +548,58 @@ def test_every_option_of_the_library_is_an_option_of_the_type():
 
 def test_py_typed_is_there():
     assert (pathlib.Path(ebb.__file__).parent / "py.typed").exists()
+
+
+# --- Cheaper nodes -------------------------------------------------------------------------------------
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
+
+
+def test_a_plan_that_buys_nodes_is_the_one_of_the_command_line():
+    cluster = ebb.Cluster.load(EXAMPLES / "replace_cluster.yaml", now=NOW)
+    files = {"prices": EXAMPLES / "prices.yaml", "machine_types": EXAMPLES / "machine_types.yaml"}
+    plan = cluster.plan(replace=True, scale_down_utilization_threshold=1, **files)
+    flags = [f"--{name.replace('_', '-')}={path}" for name, path in files.items()]
+    command = [PROGRAM, "plan", EXAMPLES / "replace_cluster.yaml", "-o", "json", "--now", NOW, "--replace"]
+    printed = subprocess.run(
+        [*command, "--scale-down-utilization-threshold=1", *flags], capture_output=True, check=True
+    )
+    assert plan.json == printed.stdout
+    (bought,) = plan.purchases.buy
+    assert isinstance(bought, ebb.Purchase)
+    assert (bought.machine_type, bought.group, bought.pods) == ("m8", "general", 3)
+    assert plan.purchases.saved_per_hour == pytest.approx(0.19)
+    assert plan.purchases.saved_per_hour > plan.purchases.saved_per_hour_without
+    assert plan.purchases.assumptions and plan.purchases.why_none == ""
+    assert {each["to_node"] for each in plan.moves.to_pylist()} == {bought.node}
+    assert "First buy m8 for general" in plan._repr_html_()
+    assert pickle.loads(pickle.dumps(plan)).purchases == plan.purchases
+
+
+def test_options_of_purchases_are_checked():
+    cluster = ebb.Cluster.load(EXAMPLES / "replace_cluster.yaml", now=NOW)
+    assert cluster.plan().purchases is None
+    for options, field in (
+        ({"max_new_nodes": 2}, "max_new_nodes"),
+        ({"machine_types": EXAMPLES / "machine_types.yaml"}, "machine_types"),
+        ({"replace": True, "prices": "builtin", "max_new_nodes": 101}, "max_new_nodes"),
+        ({"replace": True, "prices": "builtin", "min_saving": 2}, "min_saving"),
+        ({"replace": 1}, "replace"),
+    ):
+        with pytest.raises(ebb.OptionError) as error:
+            cluster.plan(**options)
+        assert error.value.field == field
+    with pytest.raises(ebb.InputError, match="replace: prices: are required"):
+        cluster.plan(replace=True)
+    nothing = cluster.plan(replace=True, prices="builtin", min_saving=1)
+    assert nothing.purchases.buy == () and nothing.purchases.why_none
+    with pytest.raises(ebb.InputError, match="Blockers takes none"):
+        cluster.blockers(replace=True, prices="builtin")
+
+
+def test_rules_are_an_option():
+    cluster = ebb.Cluster.load(EXAMPLES / "replace_cluster.yaml", now=NOW)
+    kept = cluster.plan(rules="karpenter").summary["keptByReason"]
+    assert set(kept) == {"NodeClaimNotFound"}
+    with pytest.raises(ebb.OptionError):
+        cluster.plan(rules="mine")

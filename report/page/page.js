@@ -659,12 +659,16 @@ const total = (key, when) => {
 function drawGlance() {
   const body = section("glance", "At a glance", "glance");
   const s = summary();
-  const cost = nodes.reduce((sum, node) => sum + (node.price || 0), 0);
-  const tiles = [["nodes", `${num(s.nodes)} \u2192 ${num(s.nodes - s.removed)}`, `${percent(s.removed / s.nodes)} go`]];
+  const replace = data.plan.replace;
+  const cost = replace ? replace.costPerHour : nodes.reduce((sum, node) => sum + (node.price || 0), 0);
+  const saved = replace ? replace.with.netSavedPerHour : s.savedPerHour ?? 0;
+  const bought = replace ? replace.buy.length : 0;
+  const tiles = [["nodes", `${num(s.nodes)} \u2192 ${num(s.nodes - s.removed + bought)}`, `${percent(s.removed / s.nodes)} go` +
+    (bought ? `, ${num(bought)} bought` : "")]];
   if (priced()) {
     tiles.push(["cost now, an hour", money(cost), `${money(cost * HOURS_A_MONTH, 0)} a month`],
-      ["saved an hour", money(s.savedPerHour ?? 0), percent(cost > 0 ? s.savedPerHour / cost : 0)],
-      ["saved a month", money((s.savedPerHour ?? 0) * HOURS_A_MONTH, 0), "730 hours"]);
+      ["saved an hour", money(saved), percent(cost > 0 ? saved / cost : 0)],
+      ["saved a month", money(saved * HOURS_A_MONTH, 0), "730 hours"]);
   }
   for (const [key, title, text] of RESOURCES) {
     const now = total(key, "before");
@@ -682,6 +686,36 @@ function drawGlance() {
     make("div", null, make("dt", null, title), make("dd", null, value, make("small", null, small))))));
   body.append(make("p", {class: "note"}, `For ${data.plan.now}.` + (priced() ? withoutPrice() : "") +
     (data.cluster ? "" : " Where pods arrive is not shown: a plan alone does not say what each pod requests.")));
+}
+
+// What to buy before any node goes (report/plan_purchases.h).
+function drawPurchases() {
+  const r = data.plan.replace;
+  const body = section("purchases", "Nodes to buy first", "purchases");
+  body.append(make("p", null, r.buy.length === 0 ? `Buy nothing: ${r.whyNone}.`
+    : "Buy these nodes, and wait until all of them are Ready. Then the nodes of the plan go, in their order."));
+  if (r.buy.length) {
+    body.append(table("bought", "What to buy", [{title: "node", value: (row) => row.node, show: name},
+      {title: "type", value: (row) => row.machineType, show: name}, {title: "group", value: (row) => row.group, show: name},
+      {title: "zone", value: (row) => row.zone || "-", show: name}, {title: "capacity type", value: (row) => row.capacityType || "-"},
+      {title: "an hour", number: true, value: (row) => row.pricePerHour, show: (v) => money(v)},
+      {title: "pods that move there", number: true, value: (row) => row.pods}], r.buy));
+  }
+  const sides = [["do nothing", {costPerHour: r.costPerHour, netSavedPerHour: 0, removed: 0, movedPods: 0}, 0], ["only remove", r.without, 0],
+    ...(r.buy.length ? [["this plan", r.with, r.buy.length]] : [])];
+  body.append(...titled("purchase-sides", "What it costs", [{title: "", value: (row) => row[0]},
+    {title: "cost an hour", number: true, value: (row) => row[1].costPerHour, show: (v) => money(v)},
+    {title: "saved an hour", number: true, value: (row) => row[1].netSavedPerHour, show: (v) => money(v)},
+    {title: "saved a month", number: true, value: (row) => row[1].netSavedPerHour * HOURS_A_MONTH, show: (v) => money(v, 0)},
+    {title: "bought", number: true, value: (row) => row[2]}, {title: "nodes that go", number: true, value: (row) => row[1].removed},
+    {title: "pods that move", number: true, value: (row) => row[1].movedPods}], sides));
+  const list = (title, lines) => lines.length ? [make("p", {class: "note"}, title),
+    make("ul", {class: "plain quiet"}, lines.map((each) => make("li", null, each)))] : [];
+  body.append(...list(`${count(r.tried, "set", "sets")} of new nodes of ${count(r.machineTypes, "machine type", "machine types")} ` +
+    "were tried. Not bought:", r.unusableTypes.map((each) =>
+    `${each.detail} (${each.reason}): ${each.first.join("; ")}${each.count > each.first.length ? "; ..." : ""}`)),
+  ...list("The purchases assume:", r.assumptions));
+  drawOthers(body, "purchases", r, ["buy", "unusableTypes", "assumptions", "with", "without"]);
 }
 
 function drawUse() {
@@ -1144,6 +1178,7 @@ function draw(given) {
   index();
   headline();
   if (data.plan) drawGlance();
+  if (data.plan && data.plan.replace) drawPurchases();
   if (data.comparison) drawComparison();
   if (data.story) drawStory();
   if (data.timers && data.timers.length) drawTimers();

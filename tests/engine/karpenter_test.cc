@@ -84,6 +84,7 @@ class KarpenterTest : public ::testing::Test {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
     groups_.groups[0].managed_by = PoolManager::kKarpenterRules;
+    groups_.ebb_consolidates = ebb_consolidates_;
     request_.order = CandidateOrder::kInput;
     request_.pass.now_s = kNow;
     request_.pass.pending = {};
@@ -113,6 +114,7 @@ class KarpenterTest : public ::testing::Test {
     return std::string(status.message());
   }
 
+  bool ebb_consolidates_ = false;  // RuleSet::kDelegated.
   std::optional<ClusterSnapshot> snapshot_;
   NodeGroups groups_;
   PlanRequest request_;
@@ -176,6 +178,37 @@ TEST_F(KarpenterTest, TheNodePoolMustBeInTheInputAndAllowConsolidation) {
   EXPECT_EQ(Plan(Two().Add(pool)), "");
   EXPECT_EQ(ReasonOf(kept_), "StaticNodePool");
   EXPECT_THAT(Refused("a", "b"), HasSubstr("is of a static NodePool"));
+}
+
+// Symptom: ebb consolidates in Karpenter's place, and Karpenter's own rules keep every node for it.
+TEST_F(KarpenterTest, NodePoolsThatLeaveConsolidationToEbbAreConsolidatedByEbb) {
+  ebb_consolidates_ = true;
+  objects::NodePool pool = Pool();
+  EXPECT_EQ(Plan(Two().Add(pool)), "");
+  EXPECT_EQ(ReasonOf(kept_), "ConsolidationPolicyNotEvaluated");
+  EXPECT_THAT(Refused("a", "b"), HasSubstr("is consolidated by Karpenter"));
+  pool.policy = "WhenEmpty";
+  EXPECT_EQ(Plan(Two().Add(pool)), "a: w>b");
+  // These are for Karpenter.
+  pool.consolidate_after = "1h";
+  objects::NodeClaim claim = Claim("a");
+  claim.last_pod_event = kNow - 1;
+  claim.conditions = {{"Initialized", "True", 1}};
+  objects::NodeClaim other = Claim("b");
+  other.last_pod_event = kNow - 1;
+  EXPECT_EQ(Plan(Two().Add(pool).Add(claim).Add(other)), "a: w>b");
+  pool.policy = "WhenEmptyOrUnderutilized";
+  pool.consolidate_after = "Never";
+  EXPECT_EQ(Plan(Two().Add(pool)), "a: w>b");
+  // Its budgets hold.
+  pool.budgets = {For("Underutilized", "0")};
+  EXPECT_EQ(Plan(Two().Add(pool)), "");
+  EXPECT_EQ(ReasonOf(kept_), "UnderutilizedBudgetReached");
+  EXPECT_THAT(Refused("a", "b"), HasSubstr("beyond the budgets"));
+  pool.budgets = {};
+  pool.is_static = true;
+  EXPECT_EQ(Plan(Two().Add(pool)), "");
+  EXPECT_EQ(ReasonOf(kept_), "StaticNodePool");
 }
 
 TEST_F(KarpenterTest, WithWhenEmptyOnlyEmptyNodesGo) {
@@ -630,6 +663,7 @@ TEST_F(KarpenterTest, PlannerAndVerifierAgreeOnRandomClusters) {
   size_t removed = 0;
   size_t by_budgets = 0;
   for (int round = 0; round < 100; ++round) {
+    ebb_consolidates_ = dice.Below(3) == 0;
     Plan(RandomCluster(dice));
     removed += made_.plan.remove.size();
     by_budgets += kept_.find("BudgetReached") != std::string::npos ? 1 : 0;
@@ -649,7 +683,8 @@ TEST_F(KarpenterTest, PlannerAndVerifierAgreeOnRandomClusters) {
       for (const DisruptionReason reason :
            {DisruptionReason::kEmpty, DisruptionReason::kUnderutilized}) {
         const bool goes =
-            WhyNotConsolidatable(catalog, node, reason, kNow) == UnremovableReason::kNoReason &&
+            WhyNotConsolidatable(catalog, node, reason, kNow, groups_.ebb_consolidates) ==
+                UnremovableReason::kNoReason &&
             budgets.Allows(node, reason);
         const std::string kept = slow.WhyKept(node, reason == DisruptionReason::kEmpty);
         ASSERT_EQ(goes, kept.empty())

@@ -207,6 +207,18 @@ TEST(GroupsTest, NodesOfKarpentersKeepTheirManagerInOtherGroups) {
   }
 }
 
+TEST(GroupsTest, AMinimumOfKarpentersGroupHoldsOnlyIfItsSizeIsFixed) {
+  const ClusterSnapshot snapshot = Cluster().Add(Node("a").Label(kKarpenter, "spot")).Build();
+  const auto min_of = [&](int64_t min, int64_t max) {
+    GroupRules rules;
+    const GroupSize size{.name = "spot", .min_size = min, .max_size = max};
+    SetGroupSizes({&size, 1}, rules);
+    return AssignGroups(snapshot.catalog(), rules).groups[0].min_size;
+  };
+  EXPECT_EQ(min_of(1, 3), 0);
+  EXPECT_EQ(min_of(1, 1), 1);
+}
+
 TEST(GroupsTest, RulesAreThoseOfTheNodesLabelUnlessAllAreAskedFor) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("a").Label(kKarpenter, "spot"))
@@ -227,6 +239,7 @@ TEST(GroupsTest, RulesAreThoseOfTheNodesLabelUnlessAllAreAskedFor) {
   EXPECT_THAT(managers(RuleSet::kAutoscaler),
               ::testing::ElementsAre(kKarpenter, kKarpenter, kClusterAutoscaler));
   EXPECT_THAT(managers(RuleSet::kKarpenter), ::testing::Each(kKarpenterRules));
+  EXPECT_EQ(managers(RuleSet::kDelegated), managers(RuleSet::kAuto));
 }
 
 // Why the first node counts as not ready.

@@ -200,6 +200,61 @@ TEST_F(SessionTest, WavesGoWithTheFormsThatHaveAPlaceForThem) {
   EXPECT_FALSE(PlanJsonOf(session_->questions().Plan(Call(), std::nullopt)).contains("waves"));
 }
 
+TEST_F(SessionTest, AQuestionMayAskForPurchases) {
+  std::vector<std::string> objects = {ReplicaSetJson()};
+  for (const std::string name : {"a", "b", "c"}) {
+    objects.push_back(NodeJson(
+        name, absl::StrCat(R"(,"node.kubernetes.io/instance-type":"m4","kubernetes.io/hostname":")",
+                           name, R"(","topology.kubernetes.io/zone":"z1")")));
+    objects.push_back(PodJson("p" + name, name, "2500m"));
+  }
+  ASSERT_TRUE(Put(objects).ok());
+  wire::PlanCall call = Call();
+  wire::PlanInput& input = *call.mutable_input();
+  input.set_prices("prices: [{instanceType: m4, hourly: 0.2}]\n");
+  auto& options = *input.mutable_settings()->mutable_options()->mutable_fields();
+  (*(*(*options["scaleDown"].mutable_struct_value()->mutable_fields())["planner"]
+          .mutable_struct_value()
+          ->mutable_fields())["scaleDownUtilizationThreshold"]
+        .mutable_number_value()) = 1;
+  input.set_settings_over_session(true);
+  wire::Replace& replace = *input.mutable_replace();
+  replace.set_machine_types(
+      "machineTypes: [{name: m9, groups: [g], capacity: {cpu: 9, memory: 32Gi}, "
+      "offers: [{hourly: 0.4}]}]\n");
+  const auto reply = session_->questions().Plan(call, std::nullopt);
+  const Json plan = PlanJsonOf(reply);
+  EXPECT_EQ(plan["replace"]["buy"][0]["machineType"], "m9");
+  ASSERT_EQ(reply->purchases().buy_size(), 1);
+  EXPECT_EQ(reply->purchases().buy(0).pods(), 3);
+  EXPECT_DOUBLE_EQ(reply->purchases().with().net_saved_per_hour(), 3 * 0.2 - 0.4);
+  EXPECT_GT(reply->purchases().assumptions_size(), 0);
+  call.set_form(wire::AS_DATA);
+  const auto moves = session_->questions().Plan(call, std::nullopt);
+  ASSERT_TRUE(moves.ok()) << moves.status();
+  ASSERT_EQ(moves->data().removes_size(), 3);
+  EXPECT_EQ(moves->data().removes(0).moves(0).to(), moves->purchases().buy(0).node());
+  // The session's own cluster has no new node.
+  EXPECT_EQ(session_->cluster().Snapshot().nodes(), 3);
+  const auto refusal = [&] {
+    return std::string(session_->questions().Plan(call, std::nullopt).status().message());
+  };
+  call.set_form(wire::AS_NAMES);
+  EXPECT_EQ(refusal(), "input.replace: AS_NAMES takes none; AS_JSON, AS_TABLES and AS_DATA do");
+  call.set_form(wire::AS_JSON);
+  replace.set_max_new_nodes(0);
+  EXPECT_EQ(refusal(), "replace: max_new_nodes: 0 is not from 1 to 100");
+  replace.set_max_new_nodes(1);
+  input.set_time_limit_seconds(3);
+  EXPECT_EQ(refusal(), "input.replace: takes no input.time_limit_seconds; leave one of them out");
+  input.clear_time_limit_seconds();
+  replace.set_machine_types("machineTypes: 3\n");
+  EXPECT_THAT(refusal(), HasSubstr("input.replace.machine_types: "));
+  replace.clear_machine_types();
+  EXPECT_EQ(session_->questions().Plan(call, Clock::time_point::min()).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
 TEST_F(SessionTest, NoPlanForAnInputThatIsNotACluster) {
   EXPECT_EQ(session_->questions().Plan(Call(), std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);

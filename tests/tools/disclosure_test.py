@@ -384,6 +384,38 @@ class DisclosureTest(base.EbbTest):
         self.assertIn("one of auto, autoscaler, karpenter", self.ebb(
             "plan", self.dump(cluster), "--rules", "mine", code=2)[1].replace('"', ""))
 
+    # Two nodes whose NodePools leave consolidation to another program, and one that Karpenter consolidates.
+    def delegated(self):
+        pools = {"never": {"consolidateAfter": "Never"}, "empty": {"consolidateAfter": "1h", "consolidationPolicy": "WhenEmpty"},
+                 "own": {"consolidateAfter": "0s", "consolidationPolicy": "WhenEmptyOrUnderutilized"}}
+        cluster = [karpenter("k-" + pool, pool) for pool in pools]
+        cluster += [pod("p-" + pool, "k-" + pool, cpu="100m") for pool in pools]
+        return cluster + [custom("karpenter.sh/v1", "NodePool", pool, disruption=disruption | {"budgets": [{"nodes": "100%"}]})
+                          for pool, disruption in pools.items()]
+
+    def test_ebb_consolidates_the_nodepools_that_leave_it_to_ebb(self):
+        plan = self.karpenter_plan(self.delegated(), "--rules", "delegated")
+        self.assertEqual(sorted(each["node"] for each in plan["remove"]), ["k-empty", "k-never"])
+        (kept,) = plan["keep"]
+        self.assertEqual((kept["node"], kept["reason"]), ("k-own", "ConsolidationPolicyNotEvaluated"))
+        self.assertIn("so Karpenter consolidates its nodes itself; WhenEmpty, or consolidateAfter: Never, leaves them to ebb",
+                      kept["detail"])
+        # By Karpenter's own rules it is the other way around.
+        plan = self.karpenter_plan(self.delegated())
+        self.assertEqual([each["node"] for each in plan["remove"]], ["k-own"])
+
+    def test_changes_of_nodepools_are_tried(self):
+        dump = self.dump(self.delegated())
+        out = self.ebb("blockers", dump, "--assume-complete", "--now", START, "-o", "json")[0]
+        pools = {each["name"]: each for each in json.loads(out)["blockers"] if each["kind"] == "NodePool"}
+        self.assertEqual({name: (each["reason"], each["change"], each["nodesGained"]) for name, each in pools.items()},
+                         {"never": ("ConsolidationDisabled", "consolidateAfter: 0s", 1),
+                          "empty": ("NodeNotEmpty", "consolidationPolicy: WhenEmptyOrUnderutilized", 1)})
+        self.assertEqual(pools["never"]["command"], "kubectl patch nodepools.karpenter.sh never --type merge -p "
+                         "'{\"spec\":{\"disruption\":{\"consolidateAfter\":\"0s\"}}}'")
+        out = self.ebb("plan", dump, "--assume-complete", "--now", START, "--explain", "k-empty", "--counterfactual")[0]
+        self.assertIn("NodePool empty has consolidationPolicy: WhenEmptyOrUnderutilized", out)
+
     def test_objects_of_karpenter_that_do_not_fit_together_are_named_and_their_nodes_stay(self):
         def claim(name, node_name):
             conditions = [{"type": kind, "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}

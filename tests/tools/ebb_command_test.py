@@ -339,6 +339,44 @@ class PlanTest(EbbTest):
                         text.index("Plan: 3 of 3 nodes can go"))
         self.assertIn("The purchases assume:", text)
 
+    # A cluster with three small nodes and a large one, which is full: another large one is cheaper.
+    def market(self):
+        def machine(name, kind, cpu):
+            made = node(name, cpu=cpu)
+            made["metadata"]["labels"] |= {"node.kubernetes.io/instance-type": kind, "topology.kubernetes.io/zone": "za",
+                                           "karpenter.sh/capacity-type": "on-demand"}
+            return made
+        def web(name, on):
+            made = pod(name, on, cpu="2500m", safe=False)
+            made["metadata"]["labels"] = {"app": "web"}
+            made["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u-web",
+                                                    "controller": True}]
+            return made
+        replicas = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                    "metadata": {"name": "web", "namespace": "default", "uid": "u-web"},
+                    "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}}, "status": {"replicas": 6}}
+        return self.dump([machine("small-" + i, "m4", "4") for i in "012"] + [machine("large", "m8", "8")] +
+                         [web("w" + i, "small-" + i) for i in "012"] + [web("w" + i, "large") for i in "345"] + [replicas])
+
+    def test_a_simulated_loop_buys_first_and_then_removes(self):
+        words = ["run", "--simulate", "--input", self.market(), "--assume-complete", "--hours", "2", "--load", "none",
+                 "-o", "json", "--scale-down-utilization-threshold", "1"]
+        without = json.loads(self.ebb(*words)[0])["with"]
+        prices = os.path.join(DOCS, "../examples/prices.yaml")
+        bought = json.loads(self.ebb(*words, "--replace", "--prices", prices)[0])["with"]
+        self.assertEqual((without["nodesBought"], without["nodesAtLast"]), (0, 4))
+        self.assertEqual((bought["nodesBought"], bought["nodesAtLast"]), (1, 2))
+        self.assertEqual((bought["nodesDeleted"], bought["podsThatWaited"]), (3, 0))
+
+    def test_flags_of_purchases_of_the_loop_need_others(self):
+        for words, says in [
+                (["--replace"], "--replace needs --prices"),
+                (["--replace-interval", "1h"], "--replace-interval needs --replace"),
+                (["--prices", "builtin"], "--prices needs --replace"),
+                (["--replace", "--prices", "builtin", "--pools", "p"], "policies say how many nodes there are")]:
+            with self.subTest(words=words):
+                self.assertIn(says, self.ebb("run", "--simulate", *words, code=2)[1])
+
     def test_purchases_that_save_too_little_are_not_made(self):
         plan = self.ebb_json(*self.replacing("--min-saving", "0.4"))
         self.assertEqual((plan["remove"], plan["replace"]["buy"]), ([], []))

@@ -278,6 +278,24 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(len(self.rows("list-waves")), min(12, summary["waves"]["waves"]))
         self.assertIn(f"{summary['waves']['nodes']} nodes are left", browser.text("waves"))
 
+    def test_purchases_costs_and_assumptions_are_on_the_page(self):
+        examples = pathlib.Path(__file__).parents[2] / "examples"
+        words = (str(examples / "replace_cluster.yaml"), "--now", NOW, "--prices", str(examples / "prices.yaml"),
+                 "--scale-down-utilization-threshold=1", "--replace", "--machine-types", str(examples / "machine_types.yaml"))
+        file, page = self.report("replace.html", *words)
+        replace = data_of(page)["plan"]["replace"]
+        browser = self.show(file, 1100, 720)
+        self.assertIn("purchases", browser.run("return [...document.querySelectorAll('main > section')].map((each) => each.id)"))
+        self.assertEqual([row[1] for row in self.rows("bought")], ["m8"])
+        self.assertEqual([row[0] for row in self.rows("purchase-sides")], ["do nothing", "only remove", "this plan"])
+        self.assertIn(replace["assumptions"][0], browser.text("purchases"))
+        self.assertIn("the cluster has no such group (UnknownGroup)", browser.text("purchases"))
+        # What is saved is less than the removed nodes cost.
+        self.assertIn("0.19 USD", browser.text("glance"))
+        self.picture("report-purchases.png", "purchases")
+        nothing, _ = self.report("nothing.html", *words, "--min-saving", "0.9")
+        self.assertIn("Buy nothing: ", self.show(nothing).text("purchases"))
+
     # Symptom: a page had no money at all if the price of one node was unknown.
     def test_nodes_without_a_price_count_as_0_and_are_named(self):
         file = self.path("some.yaml")

@@ -108,6 +108,25 @@ class ScriptTest(base.EbbTest):
         """The calls that change something, without those that only read."""
         return [call for call in calls if " get " not in call and " describe " not in call]
 
+    # Symptom: kubectl drain waited for the budget of a pod that Karpenter does not evict.
+    def check_who_drains(self, karpenter):
+        self.write("claims.txt", "karpenter claim-1\n")
+        for tolerations, budget, drains in (([{"operator": "Exists"}], True, False), ([{"operator": "Exists"}], False, True),
+                                            ([{"key": "other", "operator": "Exists"}], False, True)):
+            web = owned(pod("q", "karpenter", cpu="100m"), "ReplicaSet", "web")
+            web["metadata"]["labels"] = {"app": "web"}
+            web["spec"]["tolerations"] = tolerations
+            items = [karpenter, web, *ROOM]
+            if budget:
+                items.append({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+                              "metadata": {"name": "web", "namespace": "default", "uid": "u-b"},
+                              "spec": {"selector": {"matchLabels": {"app": "web"}}}, "status": {"disruptionsAllowed": 0}})
+            file, text = self.script(items)
+            calls = self.acts(self.run_script(file)[0])
+            self.assertEqual(any("kubectl drain node/karpenter" in call for call in calls), drains, text)
+            self.assertEqual("Karpenter drains this node: default/q tolerates the taint karpenter.sh/disrupted" in text, not drains)
+            self.assertIn("kubectl delete nodeclaims.karpenter.sh claim-1 --timeout=15m", calls)
+
     def two_nodes(self):
         return [node("a"), node("b"), *ROOM, pod("p", "a"), owned(pod("q", "b"), "ReplicaSet", "web")]
 
@@ -229,6 +248,7 @@ class ScriptTest(base.EbbTest):
         self.assertIn("--region=r-1", "\n".join(self.run_script(file)[0]))
         self.write("created-by.txt", "")
         self.assertIn("of no managed instance group", self.run_script(file, code=1)[1])
+        self.check_who_drains(cases["karpenter"][0])
         self.write("claims.txt", "other claim-0\n")
         file, _ = self.script([cases["karpenter"][0], *ROOM])
         self.assertIn("no NodeClaim has node/karpenter", self.run_script(file, code=1)[1])

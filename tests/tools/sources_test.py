@@ -131,6 +131,20 @@ class SourcesTest(unittest.TestCase):
                     answer = self.ask("plan", *source, *words_of_form)
                     self.assertEqual(answer[:2], (0, expected[1]), answer[2])
 
+    def test_purchases_of_a_daemon(self):
+        words = ("--prices", self.path("prices.yaml"), "--scale-down-utilization-threshold=1", "--replace",
+                 "--max-new-nodes", "2")
+        for form in ("table", "wide", "json", "yaml"):
+            expected = self.ask("plan", self.dump, *words, "-o", form)
+            self.assertIn("assum", expected[1])
+            for source in ((self.dump, "--server", self.server), ("--server", self.server)):
+                answer = self.ask("plan", *source, *words, "-o", form)
+                self.assertEqual(answer[:2], (0, expected[1]), answer[2])
+
+    def test_rules_of_a_daemon(self):
+        for rules in ("auto", "autoscaler", "karpenter"):
+            self.check("plan", "--rules", rules, "-o", "json")
+
     def test_explanations(self):
         nodes = ",".join([*self.stays, self.goes[0], self.goes[-1]])
         for form in ("table", "json", "yaml"):

@@ -280,7 +280,7 @@ func (x Search_Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Search_Objective.Descriptor instead.
 func (Search_Objective) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{26, 0}
+	return file_planner_proto_rawDescGZIP(), []int{27, 0}
 }
 
 type ExplainedPod_Outcome int32
@@ -344,7 +344,7 @@ func (x ExplainedPod_Outcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ExplainedPod_Outcome.Descriptor instead.
 func (ExplainedPod_Outcome) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{92, 0}
+	return file_planner_proto_rawDescGZIP(), []int{95, 0}
 }
 
 type VersionRequest struct {
@@ -2064,7 +2064,13 @@ type PlanInput struct {
 	Stable *Stable `protobuf:"bytes,25,opt,name=stable,proto3,oneof" json:"stable,omitempty"`
 	// Carry the plan on until nothing more can go (docs/waves.md); absent: no waves.  Only for Plan, AS_JSON
 	// and AS_TABLES.
-	Waves         *WaveSettings `protobuf:"bytes,26,opt,name=waves,proto3,oneof" json:"waves,omitempty"`
+	Waves *WaveSettings `protobuf:"bytes,26,opt,name=waves,proto3,oneof" json:"waves,omitempty"`
+	// Also buy nodes if dearer ones can go then (docs/replace.md); absent: nodes only go.  Needs
+	// `prices`.  Only for Plan, AS_JSON, AS_TABLES and AS_DATA without since_version.  Excludes search,
+	// bound, trials, stable, waves and time_limit_seconds.  Until the answer is made, the session
+	// answers no other call and applies no change; at the call's deadline it ends with
+	// DEADLINE_EXCEEDED.
+	Replace       *Replace `protobuf:"bytes,27,opt,name=replace,proto3,oneof" json:"replace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2267,6 +2273,100 @@ func (x *PlanInput) GetWaves() *WaveSettings {
 	return nil
 }
 
+func (x *PlanInput) GetReplace() *Replace {
+	if x != nil {
+		return x.Replace
+	}
+	return nil
+}
+
+// How to look for nodes to buy.
+type Replace struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	MaxNewNodes *uint32                `protobuf:"varint,1,opt,name=max_new_nodes,json=maxNewNodes,proto3,oneof" json:"max_new_nodes,omitempty"` // From 1 to 100; absent: 1.
+	// Buy only if that saves at least this share of the cost of the nodes that stay otherwise.
+	MinSaving float64 `protobuf:"fixed64,2,opt,name=min_saving,json=minSaving,proto3" json:"min_saving,omitempty"`
+	MinScore  float64 `protobuf:"fixed64,3,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`   // The least score of the plan with purchases (docs/replace.md).
+	AllowSpot bool    `protobuf:"varint,4,opt,name=allow_spot,json=allowSpot,proto3" json:"allow_spot,omitempty"` // Pods may move from on-demand nodes to new spot nodes.
+	// The text of a file of machine types; "": only the shapes of the cluster's nodes are bought.
+	MachineTypes     string `protobuf:"bytes,5,opt,name=machine_types,json=machineTypes,proto3" json:"machine_types,omitempty"`
+	MachineTypesName string `protobuf:"bytes,6,opt,name=machine_types_name,json=machineTypesName,proto3" json:"machine_types_name,omitempty"` // In messages; "": "input.replace.machine_types".
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Replace) Reset() {
+	*x = Replace{}
+	mi := &file_planner_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Replace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Replace) ProtoMessage() {}
+
+func (x *Replace) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Replace.ProtoReflect.Descriptor instead.
+func (*Replace) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Replace) GetMaxNewNodes() uint32 {
+	if x != nil && x.MaxNewNodes != nil {
+		return *x.MaxNewNodes
+	}
+	return 0
+}
+
+func (x *Replace) GetMinSaving() float64 {
+	if x != nil {
+		return x.MinSaving
+	}
+	return 0
+}
+
+func (x *Replace) GetMinScore() float64 {
+	if x != nil {
+		return x.MinScore
+	}
+	return 0
+}
+
+func (x *Replace) GetAllowSpot() bool {
+	if x != nil {
+		return x.AllowSpot
+	}
+	return false
+}
+
+func (x *Replace) GetMachineTypes() string {
+	if x != nil {
+		return x.MachineTypes
+	}
+	return ""
+}
+
+func (x *Replace) GetMachineTypesName() string {
+	if x != nil {
+		return x.MachineTypesName
+	}
+	return ""
+}
+
 // The model of waves.  Whole seconds, at least 0.
 type WaveSettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2281,7 +2381,7 @@ type WaveSettings struct {
 
 func (x *WaveSettings) Reset() {
 	*x = WaveSettings{}
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2293,7 +2393,7 @@ func (x *WaveSettings) String() string {
 func (*WaveSettings) ProtoMessage() {}
 
 func (x *WaveSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2306,7 +2406,7 @@ func (x *WaveSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaveSettings.ProtoReflect.Descriptor instead.
 func (*WaveSettings) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{23}
+	return file_planner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WaveSettings) GetPodStartupSeconds() int64 {
@@ -2350,7 +2450,7 @@ type Stable struct {
 
 func (x *Stable) Reset() {
 	*x = Stable{}
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2362,7 +2462,7 @@ func (x *Stable) String() string {
 func (*Stable) ProtoMessage() {}
 
 func (x *Stable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2375,7 +2475,7 @@ func (x *Stable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stable.ProtoReflect.Descriptor instead.
 func (*Stable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{24}
+	return file_planner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Stable) GetMargin() float64 {
@@ -2414,7 +2514,7 @@ type Trials struct {
 
 func (x *Trials) Reset() {
 	*x = Trials{}
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2426,7 +2526,7 @@ func (x *Trials) String() string {
 func (*Trials) ProtoMessage() {}
 
 func (x *Trials) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2439,7 +2539,7 @@ func (x *Trials) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trials.ProtoReflect.Descriptor instead.
 func (*Trials) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{25}
+	return file_planner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Trials) GetTrials() uint32 {
@@ -2494,7 +2594,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2606,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2619,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{26}
+	return file_planner_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Search) GetBudgetSeconds() float64 {
@@ -2583,7 +2683,7 @@ type PlanCall struct {
 
 func (x *PlanCall) Reset() {
 	*x = PlanCall{}
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2595,7 +2695,7 @@ func (x *PlanCall) String() string {
 func (*PlanCall) ProtoMessage() {}
 
 func (x *PlanCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2608,7 +2708,7 @@ func (x *PlanCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanCall.ProtoReflect.Descriptor instead.
 func (*PlanCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{27}
+	return file_planner_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PlanCall) GetInput() *PlanInput {
@@ -2686,14 +2786,16 @@ type PlanReply struct {
 	Places []uint32 `protobuf:"varint,24,rep,packed,name=places,proto3" json:"places,omitempty"`
 	Script string   `protobuf:"bytes,26,opt,name=script,proto3" json:"script,omitempty"` // AS_SCRIPT, AS_PATCH.
 	// Nodes of the client's plan about which this plan says nothing, or that it skips.
-	GoneNodes     []string `protobuf:"bytes,25,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`
+	GoneNodes []string `protobuf:"bytes,25,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`
+	// With input.replace: what to buy first.  Moves of the plan may end on these nodes.
+	Purchases     *Purchases `protobuf:"bytes,27,opt,name=purchases,proto3" json:"purchases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanReply) Reset() {
 	*x = PlanReply{}
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2705,7 +2807,7 @@ func (x *PlanReply) String() string {
 func (*PlanReply) ProtoMessage() {}
 
 func (x *PlanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2718,7 +2820,7 @@ func (x *PlanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanReply.ProtoReflect.Descriptor instead.
 func (*PlanReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{28}
+	return file_planner_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PlanReply) GetVersion() uint64 {
@@ -2889,6 +2991,231 @@ func (x *PlanReply) GetGoneNodes() []string {
 	return nil
 }
 
+func (x *PlanReply) GetPurchases() *Purchases {
+	if x != nil {
+		return x.Purchases
+	}
+	return nil
+}
+
+// A node to buy before the nodes of the plan go.
+type Purchase struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"` // The plan's name for it: the machine may get another one.
+	MachineType   string                 `protobuf:"bytes,2,opt,name=machine_type,json=machineType,proto3" json:"machine_type,omitempty"`
+	Group         string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
+	Zone          string                 `protobuf:"bytes,4,opt,name=zone,proto3" json:"zone,omitempty"` // This and the next: "": unknown.
+	CapacityType  string                 `protobuf:"bytes,5,opt,name=capacity_type,json=capacityType,proto3" json:"capacity_type,omitempty"`
+	Like          string                 `protobuf:"bytes,6,opt,name=like,proto3" json:"like,omitempty"` // A node of the group whose labels, taints and DaemonSets' pods it has.
+	PricePerHour  float64                `protobuf:"fixed64,7,opt,name=price_per_hour,json=pricePerHour,proto3" json:"price_per_hour,omitempty"`
+	Pods          uint64                 `protobuf:"varint,8,opt,name=pods,proto3" json:"pods,omitempty"`                                          // Pods that move to it.
+	DaemonSetPods uint64                 `protobuf:"varint,9,opt,name=daemon_set_pods,json=daemonSetPods,proto3" json:"daemon_set_pods,omitempty"` // Pods of DaemonSets and static pods that run on it.
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Purchase) Reset() {
+	*x = Purchase{}
+	mi := &file_planner_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Purchase) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Purchase) ProtoMessage() {}
+
+func (x *Purchase) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Purchase.ProtoReflect.Descriptor instead.
+func (*Purchase) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Purchase) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *Purchase) GetMachineType() string {
+	if x != nil {
+		return x.MachineType
+	}
+	return ""
+}
+
+func (x *Purchase) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *Purchase) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *Purchase) GetCapacityType() string {
+	if x != nil {
+		return x.CapacityType
+	}
+	return ""
+}
+
+func (x *Purchase) GetLike() string {
+	if x != nil {
+		return x.Like
+	}
+	return ""
+}
+
+func (x *Purchase) GetPricePerHour() float64 {
+	if x != nil {
+		return x.PricePerHour
+	}
+	return 0
+}
+
+func (x *Purchase) GetPods() uint64 {
+	if x != nil {
+		return x.Pods
+	}
+	return 0
+}
+
+func (x *Purchase) GetDaemonSetPods() uint64 {
+	if x != nil {
+		return x.DaemonSetPods
+	}
+	return 0
+}
+
+// docs/plan.schema.json describes the fields under "replace".
+type Purchases struct {
+	state         protoimpl.MessageState     `protogen:"open.v1"`
+	Buy           []*Purchase                `protobuf:"bytes,1,rep,name=buy,proto3" json:"buy,omitempty"`
+	WhyNone       string                     `protobuf:"bytes,2,opt,name=why_none,json=whyNone,proto3" json:"why_none,omitempty"`
+	CostPerHour   float64                    `protobuf:"fixed64,3,opt,name=cost_per_hour,json=costPerHour,proto3" json:"cost_per_hour,omitempty"`
+	Without       *Purchases_Figures         `protobuf:"bytes,4,opt,name=without,proto3" json:"without,omitempty"`
+	With          *Purchases_Figures         `protobuf:"bytes,5,opt,name=with,proto3" json:"with,omitempty"`
+	MachineTypes  uint64                     `protobuf:"varint,6,opt,name=machine_types,json=machineTypes,proto3" json:"machine_types,omitempty"`
+	Tried         uint64                     `protobuf:"varint,7,opt,name=tried,proto3" json:"tried,omitempty"`
+	UnusableTypes []*Purchases_UnusableTypes `protobuf:"bytes,8,rep,name=unusable_types,json=unusableTypes,proto3" json:"unusable_types,omitempty"`
+	Assumptions   []string                   `protobuf:"bytes,9,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Purchases) Reset() {
+	*x = Purchases{}
+	mi := &file_planner_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Purchases) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Purchases) ProtoMessage() {}
+
+func (x *Purchases) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Purchases.ProtoReflect.Descriptor instead.
+func (*Purchases) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Purchases) GetBuy() []*Purchase {
+	if x != nil {
+		return x.Buy
+	}
+	return nil
+}
+
+func (x *Purchases) GetWhyNone() string {
+	if x != nil {
+		return x.WhyNone
+	}
+	return ""
+}
+
+func (x *Purchases) GetCostPerHour() float64 {
+	if x != nil {
+		return x.CostPerHour
+	}
+	return 0
+}
+
+func (x *Purchases) GetWithout() *Purchases_Figures {
+	if x != nil {
+		return x.Without
+	}
+	return nil
+}
+
+func (x *Purchases) GetWith() *Purchases_Figures {
+	if x != nil {
+		return x.With
+	}
+	return nil
+}
+
+func (x *Purchases) GetMachineTypes() uint64 {
+	if x != nil {
+		return x.MachineTypes
+	}
+	return 0
+}
+
+func (x *Purchases) GetTried() uint64 {
+	if x != nil {
+		return x.Tried
+	}
+	return 0
+}
+
+func (x *Purchases) GetUnusableTypes() []*Purchases_UnusableTypes {
+	if x != nil {
+		return x.UnusableTypes
+	}
+	return nil
+}
+
+func (x *Purchases) GetAssumptions() []string {
+	if x != nil {
+		return x.Assumptions
+	}
+	return nil
+}
+
 // How a stable plan came about.
 type StableFigures struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2914,7 +3241,7 @@ type StableFigures struct {
 
 func (x *StableFigures) Reset() {
 	*x = StableFigures{}
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2926,7 +3253,7 @@ func (x *StableFigures) String() string {
 func (*StableFigures) ProtoMessage() {}
 
 func (x *StableFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2939,7 +3266,7 @@ func (x *StableFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StableFigures.ProtoReflect.Descriptor instead.
 func (*StableFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{29}
+	return file_planner_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StableFigures) GetOrigin() string {
@@ -3021,7 +3348,7 @@ type StableChange struct {
 
 func (x *StableChange) Reset() {
 	*x = StableChange{}
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3360,7 @@ func (x *StableChange) String() string {
 func (*StableChange) ProtoMessage() {}
 
 func (x *StableChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3373,7 @@ func (x *StableChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StableChange.ProtoReflect.Descriptor instead.
 func (*StableChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{30}
+	return file_planner_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StableChange) GetNode() string {
@@ -3105,7 +3432,7 @@ type ExplainCall struct {
 
 func (x *ExplainCall) Reset() {
 	*x = ExplainCall{}
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3117,7 +3444,7 @@ func (x *ExplainCall) String() string {
 func (*ExplainCall) ProtoMessage() {}
 
 func (x *ExplainCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3130,7 +3457,7 @@ func (x *ExplainCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCall.ProtoReflect.Descriptor instead.
 func (*ExplainCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{31}
+	return file_planner_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExplainCall) GetInput() *PlanInput {
@@ -3177,7 +3504,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3189,7 +3516,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3202,7 +3529,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{32}
+	return file_planner_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExplainReply) GetVersion() uint64 {
@@ -3273,7 +3600,7 @@ type BlockersCall struct {
 
 func (x *BlockersCall) Reset() {
 	*x = BlockersCall{}
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3285,7 +3612,7 @@ func (x *BlockersCall) String() string {
 func (*BlockersCall) ProtoMessage() {}
 
 func (x *BlockersCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3298,7 +3625,7 @@ func (x *BlockersCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockersCall.ProtoReflect.Descriptor instead.
 func (*BlockersCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{33}
+	return file_planner_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *BlockersCall) GetInput() *PlanInput {
@@ -3341,7 +3668,7 @@ type BlockersReply struct {
 
 func (x *BlockersReply) Reset() {
 	*x = BlockersReply{}
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3353,7 +3680,7 @@ func (x *BlockersReply) String() string {
 func (*BlockersReply) ProtoMessage() {}
 
 func (x *BlockersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3366,7 +3693,7 @@ func (x *BlockersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockersReply.ProtoReflect.Descriptor instead.
 func (*BlockersReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{34}
+	return file_planner_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *BlockersReply) GetVersion() uint64 {
@@ -3458,7 +3785,7 @@ type BlockerSet struct {
 
 func (x *BlockerSet) Reset() {
 	*x = BlockerSet{}
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3797,7 @@ func (x *BlockerSet) String() string {
 func (*BlockerSet) ProtoMessage() {}
 
 func (x *BlockerSet) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3810,7 @@ func (x *BlockerSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockerSet.ProtoReflect.Descriptor instead.
 func (*BlockerSet) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{35}
+	return file_planner_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *BlockerSet) GetBlockers() []uint32 {
@@ -3528,7 +3855,7 @@ type Blocker struct {
 
 func (x *Blocker) Reset() {
 	*x = Blocker{}
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3540,7 +3867,7 @@ func (x *Blocker) String() string {
 func (*Blocker) ProtoMessage() {}
 
 func (x *Blocker) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3553,7 +3880,7 @@ func (x *Blocker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blocker.ProtoReflect.Descriptor instead.
 func (*Blocker) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{36}
+	return file_planner_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Blocker) GetKind() string {
@@ -3651,7 +3978,7 @@ type FrontierCall struct {
 
 func (x *FrontierCall) Reset() {
 	*x = FrontierCall{}
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3663,7 +3990,7 @@ func (x *FrontierCall) String() string {
 func (*FrontierCall) ProtoMessage() {}
 
 func (x *FrontierCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3676,7 +4003,7 @@ func (x *FrontierCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierCall.ProtoReflect.Descriptor instead.
 func (*FrontierCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37}
+	return file_planner_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *FrontierCall) GetInput() *PlanInput {
@@ -3702,7 +4029,7 @@ type FrontierReply struct {
 
 func (x *FrontierReply) Reset() {
 	*x = FrontierReply{}
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3714,7 +4041,7 @@ func (x *FrontierReply) String() string {
 func (*FrontierReply) ProtoMessage() {}
 
 func (x *FrontierReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3727,7 +4054,7 @@ func (x *FrontierReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierReply.ProtoReflect.Descriptor instead.
 func (*FrontierReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{38}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FrontierReply) GetVersion() uint64 {
@@ -3797,7 +4124,7 @@ type FrontierPoint struct {
 
 func (x *FrontierPoint) Reset() {
 	*x = FrontierPoint{}
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +4136,7 @@ func (x *FrontierPoint) String() string {
 func (*FrontierPoint) ProtoMessage() {}
 
 func (x *FrontierPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +4149,7 @@ func (x *FrontierPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontierPoint.ProtoReflect.Descriptor instead.
 func (*FrontierPoint) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{39}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *FrontierPoint) GetEvicted() uint64 {
@@ -3862,7 +4189,7 @@ type WhatIfCall struct {
 
 func (x *WhatIfCall) Reset() {
 	*x = WhatIfCall{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3874,7 +4201,7 @@ func (x *WhatIfCall) String() string {
 func (*WhatIfCall) ProtoMessage() {}
 
 func (x *WhatIfCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3887,7 +4214,7 @@ func (x *WhatIfCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhatIfCall.ProtoReflect.Descriptor instead.
 func (*WhatIfCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WhatIfCall) GetInput() *PlanInput {
@@ -3933,7 +4260,7 @@ type WhatIfReply struct {
 
 func (x *WhatIfReply) Reset() {
 	*x = WhatIfReply{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3945,7 +4272,7 @@ func (x *WhatIfReply) String() string {
 func (*WhatIfReply) ProtoMessage() {}
 
 func (x *WhatIfReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3958,7 +4285,7 @@ func (x *WhatIfReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhatIfReply.ProtoReflect.Descriptor instead.
 func (*WhatIfReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *WhatIfReply) GetVersion() uint64 {
@@ -4026,7 +4353,7 @@ type PlanDifferences struct {
 
 func (x *PlanDifferences) Reset() {
 	*x = PlanDifferences{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4038,7 +4365,7 @@ func (x *PlanDifferences) String() string {
 func (*PlanDifferences) ProtoMessage() {}
 
 func (x *PlanDifferences) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4051,7 +4378,7 @@ func (x *PlanDifferences) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences.ProtoReflect.Descriptor instead.
 func (*PlanDifferences) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PlanDifferences) GetBefore() *PlanDifferences_Side {
@@ -4115,7 +4442,7 @@ type PassGroups struct {
 
 func (x *PassGroups) Reset() {
 	*x = PassGroups{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4127,7 +4454,7 @@ func (x *PassGroups) String() string {
 func (*PassGroups) ProtoMessage() {}
 
 func (x *PassGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4140,7 +4467,7 @@ func (x *PassGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroups.ProtoReflect.Descriptor instead.
 func (*PassGroups) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PassGroups) GetGroups() []*PassGroup {
@@ -4172,7 +4499,7 @@ type PassGroup struct {
 
 func (x *PassGroup) Reset() {
 	*x = PassGroup{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4184,7 +4511,7 @@ func (x *PassGroup) String() string {
 func (*PassGroup) ProtoMessage() {}
 
 func (x *PassGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4197,7 +4524,7 @@ func (x *PassGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroup.ProtoReflect.Descriptor instead.
 func (*PassGroup) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PassGroup) GetName() string {
@@ -4255,7 +4582,7 @@ type PassReply struct {
 
 func (x *PassReply) Reset() {
 	*x = PassReply{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4267,7 +4594,7 @@ func (x *PassReply) String() string {
 func (*PassReply) ProtoMessage() {}
 
 func (x *PassReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4280,7 +4607,7 @@ func (x *PassReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassReply.ProtoReflect.Descriptor instead.
 func (*PassReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PassReply) GetVersion() uint64 {
@@ -4334,7 +4661,7 @@ type PassPlan struct {
 
 func (x *PassPlan) Reset() {
 	*x = PassPlan{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4346,7 +4673,7 @@ func (x *PassPlan) String() string {
 func (*PassPlan) ProtoMessage() {}
 
 func (x *PassPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4359,7 +4686,7 @@ func (x *PassPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPlan.ProtoReflect.Descriptor instead.
 func (*PassPlan) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PassPlan) GetTermination() string {
@@ -4408,7 +4735,7 @@ type PodName struct {
 
 func (x *PodName) Reset() {
 	*x = PodName{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4420,7 +4747,7 @@ func (x *PodName) String() string {
 func (*PodName) ProtoMessage() {}
 
 func (x *PodName) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4433,7 +4760,7 @@ func (x *PodName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodName.ProtoReflect.Descriptor instead.
 func (*PodName) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PodName) GetNamespace() string {
@@ -4470,7 +4797,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4482,7 +4809,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4495,7 +4822,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Removal) GetNode() string {
@@ -4543,7 +4870,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4555,7 +4882,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4568,7 +4895,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Move) GetPod() *PodName {
@@ -4598,7 +4925,7 @@ type KeptNode struct {
 
 func (x *KeptNode) Reset() {
 	*x = KeptNode{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4610,7 +4937,7 @@ func (x *KeptNode) String() string {
 func (*KeptNode) ProtoMessage() {}
 
 func (x *KeptNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4623,7 +4950,7 @@ func (x *KeptNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptNode.ProtoReflect.Descriptor instead.
 func (*KeptNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *KeptNode) GetNode() string {
@@ -4676,7 +5003,7 @@ type NodeUse struct {
 
 func (x *NodeUse) Reset() {
 	*x = NodeUse{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4688,7 +5015,7 @@ func (x *NodeUse) String() string {
 func (*NodeUse) ProtoMessage() {}
 
 func (x *NodeUse) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4701,7 +5028,7 @@ func (x *NodeUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUse.ProtoReflect.Descriptor instead.
 func (*NodeUse) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *NodeUse) GetNode() string {
@@ -4796,7 +5123,7 @@ type PassTable struct {
 
 func (x *PassTable) Reset() {
 	*x = PassTable{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4808,7 +5135,7 @@ func (x *PassTable) String() string {
 func (*PassTable) ProtoMessage() {}
 
 func (x *PassTable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4821,7 +5148,7 @@ func (x *PassTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassTable.ProtoReflect.Descriptor instead.
 func (*PassTable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PassTable) GetVersion() uint64 {
@@ -5043,7 +5370,7 @@ type FilterCall struct {
 
 func (x *FilterCall) Reset() {
 	*x = FilterCall{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5055,7 +5382,7 @@ func (x *FilterCall) String() string {
 func (*FilterCall) ProtoMessage() {}
 
 func (x *FilterCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5068,7 +5395,7 @@ func (x *FilterCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterCall.ProtoReflect.Descriptor instead.
 func (*FilterCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{53}
+	return file_planner_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *FilterCall) GetSession() string {
@@ -5141,7 +5468,7 @@ type FilterReply struct {
 
 func (x *FilterReply) Reset() {
 	*x = FilterReply{}
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5153,7 +5480,7 @@ func (x *FilterReply) String() string {
 func (*FilterReply) ProtoMessage() {}
 
 func (x *FilterReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5166,7 +5493,7 @@ func (x *FilterReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterReply.ProtoReflect.Descriptor instead.
 func (*FilterReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{54}
+	return file_planner_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *FilterReply) GetVersion() uint64 {
@@ -5225,7 +5552,7 @@ type WatchPlansCall struct {
 
 func (x *WatchPlansCall) Reset() {
 	*x = WatchPlansCall{}
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5237,7 +5564,7 @@ func (x *WatchPlansCall) String() string {
 func (*WatchPlansCall) ProtoMessage() {}
 
 func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5250,7 +5577,7 @@ func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPlansCall.ProtoReflect.Descriptor instead.
 func (*WatchPlansCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{55}
+	return file_planner_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *WatchPlansCall) GetInput() *PlanInput {
@@ -5302,7 +5629,7 @@ type PlanChange struct {
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5314,7 +5641,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5327,7 +5654,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{56}
+	return file_planner_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *PlanChange) GetVersion() uint64 {
@@ -5426,7 +5753,7 @@ type RoundCall struct {
 
 func (x *RoundCall) Reset() {
 	*x = RoundCall{}
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5438,7 +5765,7 @@ func (x *RoundCall) String() string {
 func (*RoundCall) ProtoMessage() {}
 
 func (x *RoundCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5451,7 +5778,7 @@ func (x *RoundCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCall.ProtoReflect.Descriptor instead.
 func (*RoundCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{57}
+	return file_planner_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RoundCall) GetInput() *PlanInput {
@@ -5501,7 +5828,7 @@ type Sizing struct {
 
 func (x *Sizing) Reset() {
 	*x = Sizing{}
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5513,7 +5840,7 @@ func (x *Sizing) String() string {
 func (*Sizing) ProtoMessage() {}
 
 func (x *Sizing) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5526,7 +5853,7 @@ func (x *Sizing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sizing.ProtoReflect.Descriptor instead.
 func (*Sizing) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58}
+	return file_planner_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Sizing) GetPools() []*PoolMemory {
@@ -5561,7 +5888,7 @@ type PoolMemory struct {
 
 func (x *PoolMemory) Reset() {
 	*x = PoolMemory{}
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5573,7 +5900,7 @@ func (x *PoolMemory) String() string {
 func (*PoolMemory) ProtoMessage() {}
 
 func (x *PoolMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5586,7 +5913,7 @@ func (x *PoolMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolMemory.ProtoReflect.Descriptor instead.
 func (*PoolMemory) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{59}
+	return file_planner_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *PoolMemory) GetPool() string {
@@ -5667,7 +5994,7 @@ type QueuedNode struct {
 
 func (x *QueuedNode) Reset() {
 	*x = QueuedNode{}
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5679,7 +6006,7 @@ func (x *QueuedNode) String() string {
 func (*QueuedNode) ProtoMessage() {}
 
 func (x *QueuedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5692,7 +6019,7 @@ func (x *QueuedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedNode.ProtoReflect.Descriptor instead.
 func (*QueuedNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{60}
+	return file_planner_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *QueuedNode) GetNode() string {
@@ -5753,7 +6080,7 @@ type SizingCall struct {
 
 func (x *SizingCall) Reset() {
 	*x = SizingCall{}
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5765,7 +6092,7 @@ func (x *SizingCall) String() string {
 func (*SizingCall) ProtoMessage() {}
 
 func (x *SizingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5778,7 +6105,7 @@ func (x *SizingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingCall.ProtoReflect.Descriptor instead.
 func (*SizingCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{61}
+	return file_planner_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SizingCall) GetSession() string {
@@ -5797,7 +6124,7 @@ type SizingReply struct {
 
 func (x *SizingReply) Reset() {
 	*x = SizingReply{}
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5809,7 +6136,7 @@ func (x *SizingReply) String() string {
 func (*SizingReply) ProtoMessage() {}
 
 func (x *SizingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5822,7 +6149,7 @@ func (x *SizingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingReply.ProtoReflect.Descriptor instead.
 func (*SizingReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{62}
+	return file_planner_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SizingReply) GetSizing() *Sizing {
@@ -5848,7 +6175,7 @@ type UnremovableNodes struct {
 
 func (x *UnremovableNodes) Reset() {
 	*x = UnremovableNodes{}
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5860,7 +6187,7 @@ func (x *UnremovableNodes) String() string {
 func (*UnremovableNodes) ProtoMessage() {}
 
 func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5873,7 +6200,7 @@ func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{63}
+	return file_planner_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *UnremovableNodes) GetNodes() uint64 {
@@ -5939,7 +6266,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5951,7 +6278,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5964,7 +6291,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{64}
+	return file_planner_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -6116,7 +6443,7 @@ type OrderedDeletion struct {
 
 func (x *OrderedDeletion) Reset() {
 	*x = OrderedDeletion{}
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6128,7 +6455,7 @@ func (x *OrderedDeletion) String() string {
 func (*OrderedDeletion) ProtoMessage() {}
 
 func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6141,7 +6468,7 @@ func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
 func (*OrderedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{65}
+	return file_planner_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *OrderedDeletion) GetNode() string {
@@ -6208,7 +6535,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[66]
+	mi := &file_planner_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6220,7 +6547,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[66]
+	mi := &file_planner_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6233,7 +6560,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{66}
+	return file_planner_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -6301,7 +6628,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[67]
+	mi := &file_planner_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6313,7 +6640,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[67]
+	mi := &file_planner_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6326,7 +6653,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{67}
+	return file_planner_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -6347,7 +6674,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[68]
+	mi := &file_planner_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6359,7 +6686,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[68]
+	mi := &file_planner_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6372,7 +6699,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{68}
+	return file_planner_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -6408,7 +6735,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[69]
+	mi := &file_planner_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6420,7 +6747,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[69]
+	mi := &file_planner_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6433,7 +6760,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{69}
+	return file_planner_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -6478,7 +6805,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[70]
+	mi := &file_planner_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6490,7 +6817,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[70]
+	mi := &file_planner_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6503,7 +6830,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{70}
+	return file_planner_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -6551,7 +6878,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[71]
+	mi := &file_planner_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6563,7 +6890,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[71]
+	mi := &file_planner_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6576,7 +6903,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{71}
+	return file_planner_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -6602,7 +6929,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[72]
+	mi := &file_planner_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6614,7 +6941,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[72]
+	mi := &file_planner_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6627,7 +6954,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{72}
+	return file_planner_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -6646,7 +6973,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[73]
+	mi := &file_planner_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6658,7 +6985,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[73]
+	mi := &file_planner_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6671,7 +6998,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{73}
+	return file_planner_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -6690,7 +7017,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[74]
+	mi := &file_planner_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6702,7 +7029,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[74]
+	mi := &file_planner_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6715,7 +7042,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{74}
+	return file_planner_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -6735,7 +7062,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[75]
+	mi := &file_planner_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6747,7 +7074,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[75]
+	mi := &file_planner_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6760,7 +7087,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{75}
+	return file_planner_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -6788,7 +7115,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[76]
+	mi := &file_planner_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6800,7 +7127,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[76]
+	mi := &file_planner_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6813,7 +7140,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{76}
+	return file_planner_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -6882,7 +7209,7 @@ type PlanTables struct {
 
 func (x *PlanTables) Reset() {
 	*x = PlanTables{}
-	mi := &file_planner_proto_msgTypes[77]
+	mi := &file_planner_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6894,7 +7221,7 @@ func (x *PlanTables) String() string {
 func (*PlanTables) ProtoMessage() {}
 
 func (x *PlanTables) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[77]
+	mi := &file_planner_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6907,7 +7234,7 @@ func (x *PlanTables) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanTables.ProtoReflect.Descriptor instead.
 func (*PlanTables) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{77}
+	return file_planner_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *PlanTables) GetTermination() string {
@@ -7146,7 +7473,7 @@ type WaveFigures struct {
 
 func (x *WaveFigures) Reset() {
 	*x = WaveFigures{}
-	mi := &file_planner_proto_msgTypes[78]
+	mi := &file_planner_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7158,7 +7485,7 @@ func (x *WaveFigures) String() string {
 func (*WaveFigures) ProtoMessage() {}
 
 func (x *WaveFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[78]
+	mi := &file_planner_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7171,7 +7498,7 @@ func (x *WaveFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaveFigures.ProtoReflect.Descriptor instead.
 func (*WaveFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{78}
+	return file_planner_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *WaveFigures) GetWaves() []*WaveFigures_Wave {
@@ -7261,7 +7588,7 @@ type SearchFigures struct {
 
 func (x *SearchFigures) Reset() {
 	*x = SearchFigures{}
-	mi := &file_planner_proto_msgTypes[79]
+	mi := &file_planner_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7273,7 +7600,7 @@ func (x *SearchFigures) String() string {
 func (*SearchFigures) ProtoMessage() {}
 
 func (x *SearchFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[79]
+	mi := &file_planner_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7286,7 +7613,7 @@ func (x *SearchFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchFigures.ProtoReflect.Descriptor instead.
 func (*SearchFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{79}
+	return file_planner_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *SearchFigures) GetFirstPlanRemoved() uint64 {
@@ -7341,7 +7668,7 @@ type BoundFigures struct {
 
 func (x *BoundFigures) Reset() {
 	*x = BoundFigures{}
-	mi := &file_planner_proto_msgTypes[80]
+	mi := &file_planner_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7353,7 +7680,7 @@ func (x *BoundFigures) String() string {
 func (*BoundFigures) ProtoMessage() {}
 
 func (x *BoundFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[80]
+	mi := &file_planner_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7366,7 +7693,7 @@ func (x *BoundFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundFigures.ProtoReflect.Descriptor instead.
 func (*BoundFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{80}
+	return file_planner_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *BoundFigures) GetRemoved() uint64 {
@@ -7395,7 +7722,7 @@ type TrialFigures struct {
 
 func (x *TrialFigures) Reset() {
 	*x = TrialFigures{}
-	mi := &file_planner_proto_msgTypes[81]
+	mi := &file_planner_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7407,7 +7734,7 @@ func (x *TrialFigures) String() string {
 func (*TrialFigures) ProtoMessage() {}
 
 func (x *TrialFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[81]
+	mi := &file_planner_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7420,7 +7747,7 @@ func (x *TrialFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialFigures.ProtoReflect.Descriptor instead.
 func (*TrialFigures) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{81}
+	return file_planner_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *TrialFigures) GetTrials() uint64 {
@@ -7461,7 +7788,7 @@ type NodeWords struct {
 
 func (x *NodeWords) Reset() {
 	*x = NodeWords{}
-	mi := &file_planner_proto_msgTypes[82]
+	mi := &file_planner_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7473,7 +7800,7 @@ func (x *NodeWords) String() string {
 func (*NodeWords) ProtoMessage() {}
 
 func (x *NodeWords) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[82]
+	mi := &file_planner_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7486,7 +7813,7 @@ func (x *NodeWords) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeWords.ProtoReflect.Descriptor instead.
 func (*NodeWords) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{82}
+	return file_planner_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *NodeWords) GetNode() string {
@@ -7514,7 +7841,7 @@ type NodeAmounts struct {
 
 func (x *NodeAmounts) Reset() {
 	*x = NodeAmounts{}
-	mi := &file_planner_proto_msgTypes[83]
+	mi := &file_planner_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7526,7 +7853,7 @@ func (x *NodeAmounts) String() string {
 func (*NodeAmounts) ProtoMessage() {}
 
 func (x *NodeAmounts) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[83]
+	mi := &file_planner_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7539,7 +7866,7 @@ func (x *NodeAmounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAmounts.ProtoReflect.Descriptor instead.
 func (*NodeAmounts) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{83}
+	return file_planner_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *NodeAmounts) GetCpuMilli() int64 {
@@ -7575,7 +7902,7 @@ type GpuDevices struct {
 
 func (x *GpuDevices) Reset() {
 	*x = GpuDevices{}
-	mi := &file_planner_proto_msgTypes[84]
+	mi := &file_planner_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7587,7 +7914,7 @@ func (x *GpuDevices) String() string {
 func (*GpuDevices) ProtoMessage() {}
 
 func (x *GpuDevices) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[84]
+	mi := &file_planner_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7600,7 +7927,7 @@ func (x *GpuDevices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GpuDevices.ProtoReflect.Descriptor instead.
 func (*GpuDevices) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{84}
+	return file_planner_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *GpuDevices) GetResource() string {
@@ -7651,7 +7978,7 @@ type TableNode struct {
 
 func (x *TableNode) Reset() {
 	*x = TableNode{}
-	mi := &file_planner_proto_msgTypes[85]
+	mi := &file_planner_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7663,7 +7990,7 @@ func (x *TableNode) String() string {
 func (*TableNode) ProtoMessage() {}
 
 func (x *TableNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[85]
+	mi := &file_planner_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7676,7 +8003,7 @@ func (x *TableNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableNode.ProtoReflect.Descriptor instead.
 func (*TableNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{85}
+	return file_planner_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *TableNode) GetNode() string {
@@ -7801,7 +8128,7 @@ type Destination struct {
 
 func (x *Destination) Reset() {
 	*x = Destination{}
-	mi := &file_planner_proto_msgTypes[86]
+	mi := &file_planner_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7813,7 +8140,7 @@ func (x *Destination) String() string {
 func (*Destination) ProtoMessage() {}
 
 func (x *Destination) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[86]
+	mi := &file_planner_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7826,7 +8153,7 @@ func (x *Destination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Destination.ProtoReflect.Descriptor instead.
 func (*Destination) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{86}
+	return file_planner_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Destination) GetNode() string {
@@ -7856,7 +8183,7 @@ type FreedShare struct {
 
 func (x *FreedShare) Reset() {
 	*x = FreedShare{}
-	mi := &file_planner_proto_msgTypes[87]
+	mi := &file_planner_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7868,7 +8195,7 @@ func (x *FreedShare) String() string {
 func (*FreedShare) ProtoMessage() {}
 
 func (x *FreedShare) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[87]
+	mi := &file_planner_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7881,7 +8208,7 @@ func (x *FreedShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreedShare.ProtoReflect.Descriptor instead.
 func (*FreedShare) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{87}
+	return file_planner_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *FreedShare) GetName() string {
@@ -7931,7 +8258,7 @@ type KeptReason struct {
 
 func (x *KeptReason) Reset() {
 	*x = KeptReason{}
-	mi := &file_planner_proto_msgTypes[88]
+	mi := &file_planner_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7943,7 +8270,7 @@ func (x *KeptReason) String() string {
 func (*KeptReason) ProtoMessage() {}
 
 func (x *KeptReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[88]
+	mi := &file_planner_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7956,7 +8283,7 @@ func (x *KeptReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptReason.ProtoReflect.Descriptor instead.
 func (*KeptReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{88}
+	return file_planner_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *KeptReason) GetReason() string {
@@ -7993,7 +8320,7 @@ type Keeper struct {
 
 func (x *Keeper) Reset() {
 	*x = Keeper{}
-	mi := &file_planner_proto_msgTypes[89]
+	mi := &file_planner_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8005,7 +8332,7 @@ func (x *Keeper) String() string {
 func (*Keeper) ProtoMessage() {}
 
 func (x *Keeper) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[89]
+	mi := &file_planner_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8018,7 +8345,7 @@ func (x *Keeper) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keeper.ProtoReflect.Descriptor instead.
 func (*Keeper) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{89}
+	return file_planner_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Keeper) GetKind() string {
@@ -8089,7 +8416,7 @@ type NodeExplanation struct {
 
 func (x *NodeExplanation) Reset() {
 	*x = NodeExplanation{}
-	mi := &file_planner_proto_msgTypes[90]
+	mi := &file_planner_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8101,7 +8428,7 @@ func (x *NodeExplanation) String() string {
 func (*NodeExplanation) ProtoMessage() {}
 
 func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[90]
+	mi := &file_planner_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8114,7 +8441,7 @@ func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeExplanation.ProtoReflect.Descriptor instead.
 func (*NodeExplanation) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{90}
+	return file_planner_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *NodeExplanation) GetNode() string {
@@ -8281,7 +8608,7 @@ type PodPlace struct {
 
 func (x *PodPlace) Reset() {
 	*x = PodPlace{}
-	mi := &file_planner_proto_msgTypes[91]
+	mi := &file_planner_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8293,7 +8620,7 @@ func (x *PodPlace) String() string {
 func (*PodPlace) ProtoMessage() {}
 
 func (x *PodPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[91]
+	mi := &file_planner_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8306,7 +8633,7 @@ func (x *PodPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPlace.ProtoReflect.Descriptor instead.
 func (*PodPlace) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{91}
+	return file_planner_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *PodPlace) GetPod() string {
@@ -8343,7 +8670,7 @@ type ExplainedPod struct {
 
 func (x *ExplainedPod) Reset() {
 	*x = ExplainedPod{}
-	mi := &file_planner_proto_msgTypes[92]
+	mi := &file_planner_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8355,7 +8682,7 @@ func (x *ExplainedPod) String() string {
 func (*ExplainedPod) ProtoMessage() {}
 
 func (x *ExplainedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[92]
+	mi := &file_planner_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8368,7 +8695,7 @@ func (x *ExplainedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainedPod.ProtoReflect.Descriptor instead.
 func (*ExplainedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{92}
+	return file_planner_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ExplainedPod) GetPod() string {
@@ -8454,7 +8781,7 @@ type SpentBudget struct {
 
 func (x *SpentBudget) Reset() {
 	*x = SpentBudget{}
-	mi := &file_planner_proto_msgTypes[93]
+	mi := &file_planner_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8466,7 +8793,7 @@ func (x *SpentBudget) String() string {
 func (*SpentBudget) ProtoMessage() {}
 
 func (x *SpentBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[93]
+	mi := &file_planner_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8479,7 +8806,7 @@ func (x *SpentBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpentBudget.ProtoReflect.Descriptor instead.
 func (*SpentBudget) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{93}
+	return file_planner_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *SpentBudget) GetBudget() string {
@@ -8532,7 +8859,7 @@ type TriedPod struct {
 
 func (x *TriedPod) Reset() {
 	*x = TriedPod{}
-	mi := &file_planner_proto_msgTypes[94]
+	mi := &file_planner_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8544,7 +8871,7 @@ func (x *TriedPod) String() string {
 func (*TriedPod) ProtoMessage() {}
 
 func (x *TriedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[94]
+	mi := &file_planner_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8557,7 +8884,7 @@ func (x *TriedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TriedPod.ProtoReflect.Descriptor instead.
 func (*TriedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{94}
+	return file_planner_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *TriedPod) GetPod() string {
@@ -8613,7 +8940,7 @@ type Remedies struct {
 
 func (x *Remedies) Reset() {
 	*x = Remedies{}
-	mi := &file_planner_proto_msgTypes[95]
+	mi := &file_planner_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8625,7 +8952,7 @@ func (x *Remedies) String() string {
 func (*Remedies) ProtoMessage() {}
 
 func (x *Remedies) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[95]
+	mi := &file_planner_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8638,7 +8965,7 @@ func (x *Remedies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies.ProtoReflect.Descriptor instead.
 func (*Remedies) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{95}
+	return file_planner_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Remedies) GetRemoved() uint64 {
@@ -8675,7 +9002,7 @@ type PodVerdicts struct {
 
 func (x *PodVerdicts) Reset() {
 	*x = PodVerdicts{}
-	mi := &file_planner_proto_msgTypes[96]
+	mi := &file_planner_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8687,7 +9014,7 @@ func (x *PodVerdicts) String() string {
 func (*PodVerdicts) ProtoMessage() {}
 
 func (x *PodVerdicts) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[96]
+	mi := &file_planner_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8700,7 +9027,7 @@ func (x *PodVerdicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodVerdicts.ProtoReflect.Descriptor instead.
 func (*PodVerdicts) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{96}
+	return file_planner_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *PodVerdicts) GetPod() string {
@@ -8724,6 +9051,142 @@ func (x *PodVerdicts) GetVerdicts() []*PodVerdicts_Verdict {
 	return nil
 }
 
+type Purchases_Figures struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Removed         uint64                 `protobuf:"varint,1,opt,name=removed,proto3" json:"removed,omitempty"`
+	MovedPods       uint64                 `protobuf:"varint,2,opt,name=moved_pods,json=movedPods,proto3" json:"moved_pods,omitempty"`
+	NetSavedPerHour float64                `protobuf:"fixed64,3,opt,name=net_saved_per_hour,json=netSavedPerHour,proto3" json:"net_saved_per_hour,omitempty"`
+	Score           float64                `protobuf:"fixed64,4,opt,name=score,proto3" json:"score,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Purchases_Figures) Reset() {
+	*x = Purchases_Figures{}
+	mi := &file_planner_proto_msgTypes[101]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Purchases_Figures) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Purchases_Figures) ProtoMessage() {}
+
+func (x *Purchases_Figures) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[101]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Purchases_Figures.ProtoReflect.Descriptor instead.
+func (*Purchases_Figures) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{31, 0}
+}
+
+func (x *Purchases_Figures) GetRemoved() uint64 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
+func (x *Purchases_Figures) GetMovedPods() uint64 {
+	if x != nil {
+		return x.MovedPods
+	}
+	return 0
+}
+
+func (x *Purchases_Figures) GetNetSavedPerHour() float64 {
+	if x != nil {
+		return x.NetSavedPerHour
+	}
+	return 0
+}
+
+func (x *Purchases_Figures) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+type Purchases_UnusableTypes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Detail        string                 `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	Count         uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	First         []string               `protobuf:"bytes,4,rep,name=first,proto3" json:"first,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Purchases_UnusableTypes) Reset() {
+	*x = Purchases_UnusableTypes{}
+	mi := &file_planner_proto_msgTypes[102]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Purchases_UnusableTypes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Purchases_UnusableTypes) ProtoMessage() {}
+
+func (x *Purchases_UnusableTypes) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[102]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Purchases_UnusableTypes.ProtoReflect.Descriptor instead.
+func (*Purchases_UnusableTypes) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{31, 1}
+}
+
+func (x *Purchases_UnusableTypes) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Purchases_UnusableTypes) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *Purchases_UnusableTypes) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Purchases_UnusableTypes) GetFirst() []string {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
 type PlanDifferences_Side struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Nodes         uint64                 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
@@ -8737,7 +9200,7 @@ type PlanDifferences_Side struct {
 
 func (x *PlanDifferences_Side) Reset() {
 	*x = PlanDifferences_Side{}
-	mi := &file_planner_proto_msgTypes[98]
+	mi := &file_planner_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8749,7 +9212,7 @@ func (x *PlanDifferences_Side) String() string {
 func (*PlanDifferences_Side) ProtoMessage() {}
 
 func (x *PlanDifferences_Side) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[98]
+	mi := &file_planner_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8762,7 +9225,7 @@ func (x *PlanDifferences_Side) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences_Side.ProtoReflect.Descriptor instead.
 func (*PlanDifferences_Side) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42, 0}
+	return file_planner_proto_rawDescGZIP(), []int{45, 0}
 }
 
 func (x *PlanDifferences_Side) GetNodes() uint64 {
@@ -8811,7 +9274,7 @@ type PlanDifferences_Node struct {
 
 func (x *PlanDifferences_Node) Reset() {
 	*x = PlanDifferences_Node{}
-	mi := &file_planner_proto_msgTypes[99]
+	mi := &file_planner_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8823,7 +9286,7 @@ func (x *PlanDifferences_Node) String() string {
 func (*PlanDifferences_Node) ProtoMessage() {}
 
 func (x *PlanDifferences_Node) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[99]
+	mi := &file_planner_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8836,7 +9299,7 @@ func (x *PlanDifferences_Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanDifferences_Node.ProtoReflect.Descriptor instead.
 func (*PlanDifferences_Node) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42, 1}
+	return file_planner_proto_rawDescGZIP(), []int{45, 1}
 }
 
 func (x *PlanDifferences_Node) GetNode() string {
@@ -8872,7 +9335,7 @@ type UnremovableNodes_OfReason struct {
 
 func (x *UnremovableNodes_OfReason) Reset() {
 	*x = UnremovableNodes_OfReason{}
-	mi := &file_planner_proto_msgTypes[100]
+	mi := &file_planner_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8884,7 +9347,7 @@ func (x *UnremovableNodes_OfReason) String() string {
 func (*UnremovableNodes_OfReason) ProtoMessage() {}
 
 func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[100]
+	mi := &file_planner_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8897,7 +9360,7 @@ func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes_OfReason.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes_OfReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{63, 0}
+	return file_planner_proto_rawDescGZIP(), []int{66, 0}
 }
 
 func (x *UnremovableNodes_OfReason) GetReason() string {
@@ -8924,7 +9387,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[101]
+	mi := &file_planner_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8936,7 +9399,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[101]
+	mi := &file_planner_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8949,7 +9412,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{73, 0}
+	return file_planner_proto_rawDescGZIP(), []int{76, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -8982,7 +9445,7 @@ type WaveFigures_Wave struct {
 
 func (x *WaveFigures_Wave) Reset() {
 	*x = WaveFigures_Wave{}
-	mi := &file_planner_proto_msgTypes[102]
+	mi := &file_planner_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8994,7 +9457,7 @@ func (x *WaveFigures_Wave) String() string {
 func (*WaveFigures_Wave) ProtoMessage() {}
 
 func (x *WaveFigures_Wave) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[102]
+	mi := &file_planner_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9007,7 +9470,7 @@ func (x *WaveFigures_Wave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaveFigures_Wave.ProtoReflect.Descriptor instead.
 func (*WaveFigures_Wave) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{78, 0}
+	return file_planner_proto_rawDescGZIP(), []int{81, 0}
 }
 
 func (x *WaveFigures_Wave) GetAtSeconds() int64 {
@@ -9070,7 +9533,7 @@ type TrialFigures_Order struct {
 
 func (x *TrialFigures_Order) Reset() {
 	*x = TrialFigures_Order{}
-	mi := &file_planner_proto_msgTypes[103]
+	mi := &file_planner_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9082,7 +9545,7 @@ func (x *TrialFigures_Order) String() string {
 func (*TrialFigures_Order) ProtoMessage() {}
 
 func (x *TrialFigures_Order) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[103]
+	mi := &file_planner_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9095,7 +9558,7 @@ func (x *TrialFigures_Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialFigures_Order.ProtoReflect.Descriptor instead.
 func (*TrialFigures_Order) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{81, 0}
+	return file_planner_proto_rawDescGZIP(), []int{84, 0}
 }
 
 func (x *TrialFigures_Order) GetPendingMedian() uint64 {
@@ -9129,7 +9592,7 @@ type KeptReason_Finer struct {
 
 func (x *KeptReason_Finer) Reset() {
 	*x = KeptReason_Finer{}
-	mi := &file_planner_proto_msgTypes[104]
+	mi := &file_planner_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9141,7 +9604,7 @@ func (x *KeptReason_Finer) String() string {
 func (*KeptReason_Finer) ProtoMessage() {}
 
 func (x *KeptReason_Finer) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[104]
+	mi := &file_planner_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9154,7 +9617,7 @@ func (x *KeptReason_Finer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptReason_Finer.ProtoReflect.Descriptor instead.
 func (*KeptReason_Finer) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{88, 0}
+	return file_planner_proto_rawDescGZIP(), []int{91, 0}
 }
 
 func (x *KeptReason_Finer) GetReason() string {
@@ -9181,7 +9644,7 @@ type SpentBudget_Node struct {
 
 func (x *SpentBudget_Node) Reset() {
 	*x = SpentBudget_Node{}
-	mi := &file_planner_proto_msgTypes[105]
+	mi := &file_planner_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9193,7 +9656,7 @@ func (x *SpentBudget_Node) String() string {
 func (*SpentBudget_Node) ProtoMessage() {}
 
 func (x *SpentBudget_Node) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[105]
+	mi := &file_planner_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9206,7 +9669,7 @@ func (x *SpentBudget_Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpentBudget_Node.ProtoReflect.Descriptor instead.
 func (*SpentBudget_Node) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{93, 0}
+	return file_planner_proto_rawDescGZIP(), []int{96, 0}
 }
 
 func (x *SpentBudget_Node) GetNode() string {
@@ -9234,7 +9697,7 @@ type Remedies_Help struct {
 
 func (x *Remedies_Help) Reset() {
 	*x = Remedies_Help{}
-	mi := &file_planner_proto_msgTypes[106]
+	mi := &file_planner_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9246,7 +9709,7 @@ func (x *Remedies_Help) String() string {
 func (*Remedies_Help) ProtoMessage() {}
 
 func (x *Remedies_Help) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[106]
+	mi := &file_planner_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9259,7 +9722,7 @@ func (x *Remedies_Help) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies_Help.ProtoReflect.Descriptor instead.
 func (*Remedies_Help) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{95, 0}
+	return file_planner_proto_rawDescGZIP(), []int{98, 0}
 }
 
 func (x *Remedies_Help) GetWhat() string {
@@ -9293,7 +9756,7 @@ type Remedies_InVain struct {
 
 func (x *Remedies_InVain) Reset() {
 	*x = Remedies_InVain{}
-	mi := &file_planner_proto_msgTypes[107]
+	mi := &file_planner_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9305,7 +9768,7 @@ func (x *Remedies_InVain) String() string {
 func (*Remedies_InVain) ProtoMessage() {}
 
 func (x *Remedies_InVain) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[107]
+	mi := &file_planner_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9318,7 +9781,7 @@ func (x *Remedies_InVain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Remedies_InVain.ProtoReflect.Descriptor instead.
 func (*Remedies_InVain) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{95, 1}
+	return file_planner_proto_rawDescGZIP(), []int{98, 1}
 }
 
 func (x *Remedies_InVain) GetWhat() string {
@@ -9348,7 +9811,7 @@ type PodVerdicts_Verdict struct {
 
 func (x *PodVerdicts_Verdict) Reset() {
 	*x = PodVerdicts_Verdict{}
-	mi := &file_planner_proto_msgTypes[108]
+	mi := &file_planner_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9360,7 +9823,7 @@ func (x *PodVerdicts_Verdict) String() string {
 func (*PodVerdicts_Verdict) ProtoMessage() {}
 
 func (x *PodVerdicts_Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[108]
+	mi := &file_planner_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9373,7 +9836,7 @@ func (x *PodVerdicts_Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodVerdicts_Verdict.ProtoReflect.Descriptor instead.
 func (*PodVerdicts_Verdict) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{96, 0}
+	return file_planner_proto_rawDescGZIP(), []int{99, 0}
 }
 
 func (x *PodVerdicts_Verdict) GetNode() string {
@@ -9558,7 +10021,7 @@ const file_planner_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\tR\acommand\x12\x16\n" +
 	"\x06advice\x18\x04 \x01(\tR\x06advice\x12\x14\n" +
-	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xb8\n" +
+	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xfa\n" +
 	"\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
@@ -9590,7 +10053,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x06trials\x18\x17 \x01(\v2\x14.ebb.v1alpha1.TrialsH\vR\x06trials\x88\x01\x01\x12#\n" +
 	"\rcluster_token\x18\x18 \x01(\tR\fclusterToken\x121\n" +
 	"\x06stable\x18\x19 \x01(\v2\x14.ebb.v1alpha1.StableH\fR\x06stable\x88\x01\x01\x125\n" +
-	"\x05waves\x18\x1a \x01(\v2\x1a.ebb.v1alpha1.WaveSettingsH\rR\x05waves\x88\x01\x01B\v\n" +
+	"\x05waves\x18\x1a \x01(\v2\x1a.ebb.v1alpha1.WaveSettingsH\rR\x05waves\x88\x01\x01\x124\n" +
+	"\areplace\x18\x1b \x01(\v2\x15.ebb.v1alpha1.ReplaceH\x0eR\areplace\x88\x01\x01B\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
@@ -9604,7 +10068,19 @@ const file_planner_proto_rawDesc = "" +
 	"\x0f_unneeded_limitB\t\n" +
 	"\a_trialsB\t\n" +
 	"\a_stableB\b\n" +
-	"\x06_waves\"\xc3\x01\n" +
+	"\x06_wavesB\n" +
+	"\n" +
+	"\b_replace\"\xf2\x01\n" +
+	"\aReplace\x12'\n" +
+	"\rmax_new_nodes\x18\x01 \x01(\rH\x00R\vmaxNewNodes\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"min_saving\x18\x02 \x01(\x01R\tminSaving\x12\x1b\n" +
+	"\tmin_score\x18\x03 \x01(\x01R\bminScore\x12\x1d\n" +
+	"\n" +
+	"allow_spot\x18\x04 \x01(\bR\tallowSpot\x12#\n" +
+	"\rmachine_types\x18\x05 \x01(\tR\fmachineTypes\x12,\n" +
+	"\x12machine_types_name\x18\x06 \x01(\tR\x10machineTypesNameB\x10\n" +
+	"\x0e_max_new_nodes\"\xc3\x01\n" +
 	"\fWaveSettings\x123\n" +
 	"\x13pod_startup_seconds\x18\x01 \x01(\x03H\x00R\x11podStartupSeconds\x88\x01\x01\x12)\n" +
 	"\x10unneeded_seconds\x18\x02 \x01(\x03R\x0funneededSeconds\x12;\n" +
@@ -9647,7 +10123,7 @@ const file_planner_proto_rawDesc = "" +
 	"every_node\x18\x04 \x01(\bR\teveryNode\x12(\n" +
 	"\rsince_version\x18\x05 \x01(\tH\x01R\fsinceVersion\x88\x01\x01B\a\n" +
 	"\x05_formB\x10\n" +
-	"\x0e_since_version\"\x91\x06\n" +
+	"\x0e_since_version\"\xc8\x06\n" +
 	"\tPlanReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12\x18\n" +
@@ -9674,7 +10150,39 @@ const file_planner_proto_rawDesc = "" +
 	"\x06places\x18\x18 \x03(\rR\x06places\x12\x16\n" +
 	"\x06script\x18\x1a \x01(\tR\x06script\x12\x1d\n" +
 	"\n" +
-	"gone_nodes\x18\x19 \x03(\tR\tgoneNodes\"\x84\x03\n" +
+	"gone_nodes\x18\x19 \x03(\tR\tgoneNodes\x125\n" +
+	"\tpurchases\x18\x1b \x01(\v2\x17.ebb.v1alpha1.PurchasesR\tpurchases\"\x86\x02\n" +
+	"\bPurchase\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12!\n" +
+	"\fmachine_type\x18\x02 \x01(\tR\vmachineType\x12\x14\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\x12\x12\n" +
+	"\x04zone\x18\x04 \x01(\tR\x04zone\x12#\n" +
+	"\rcapacity_type\x18\x05 \x01(\tR\fcapacityType\x12\x12\n" +
+	"\x04like\x18\x06 \x01(\tR\x04like\x12$\n" +
+	"\x0eprice_per_hour\x18\a \x01(\x01R\fpricePerHour\x12\x12\n" +
+	"\x04pods\x18\b \x01(\x04R\x04pods\x12&\n" +
+	"\x0fdaemon_set_pods\x18\t \x01(\x04R\rdaemonSetPods\"\x84\x05\n" +
+	"\tPurchases\x12(\n" +
+	"\x03buy\x18\x01 \x03(\v2\x16.ebb.v1alpha1.PurchaseR\x03buy\x12\x19\n" +
+	"\bwhy_none\x18\x02 \x01(\tR\awhyNone\x12\"\n" +
+	"\rcost_per_hour\x18\x03 \x01(\x01R\vcostPerHour\x129\n" +
+	"\awithout\x18\x04 \x01(\v2\x1f.ebb.v1alpha1.Purchases.FiguresR\awithout\x123\n" +
+	"\x04with\x18\x05 \x01(\v2\x1f.ebb.v1alpha1.Purchases.FiguresR\x04with\x12#\n" +
+	"\rmachine_types\x18\x06 \x01(\x04R\fmachineTypes\x12\x14\n" +
+	"\x05tried\x18\a \x01(\x04R\x05tried\x12L\n" +
+	"\x0eunusable_types\x18\b \x03(\v2%.ebb.v1alpha1.Purchases.UnusableTypesR\runusableTypes\x12 \n" +
+	"\vassumptions\x18\t \x03(\tR\vassumptions\x1a\x85\x01\n" +
+	"\aFigures\x12\x18\n" +
+	"\aremoved\x18\x01 \x01(\x04R\aremoved\x12\x1d\n" +
+	"\n" +
+	"moved_pods\x18\x02 \x01(\x04R\tmovedPods\x12+\n" +
+	"\x12net_saved_per_hour\x18\x03 \x01(\x01R\x0fnetSavedPerHour\x12\x14\n" +
+	"\x05score\x18\x04 \x01(\x01R\x05score\x1ak\n" +
+	"\rUnusableTypes\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06detail\x18\x02 \x01(\tR\x06detail\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x14\n" +
+	"\x05first\x18\x04 \x03(\tR\x05first\"\x84\x03\n" +
 	"\rStableFigures\x12\x16\n" +
 	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x12\n" +
 	"\x04kept\x18\x02 \x01(\x04R\x04kept\x12\x1c\n" +
@@ -10349,7 +10857,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 109)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 114)
 var file_planner_proto_goTypes = []any{
 	(Form)(0),                         // 0: ebb.v1alpha1.Form
 	(PodOrder)(0),                     // 1: ebb.v1alpha1.PodOrder
@@ -10379,102 +10887,107 @@ var file_planner_proto_goTypes = []any{
 	(*SyncReply)(nil),                 // 25: ebb.v1alpha1.SyncReply
 	(*Warning)(nil),                   // 26: ebb.v1alpha1.Warning
 	(*PlanInput)(nil),                 // 27: ebb.v1alpha1.PlanInput
-	(*WaveSettings)(nil),              // 28: ebb.v1alpha1.WaveSettings
-	(*Stable)(nil),                    // 29: ebb.v1alpha1.Stable
-	(*Trials)(nil),                    // 30: ebb.v1alpha1.Trials
-	(*Search)(nil),                    // 31: ebb.v1alpha1.Search
-	(*PlanCall)(nil),                  // 32: ebb.v1alpha1.PlanCall
-	(*PlanReply)(nil),                 // 33: ebb.v1alpha1.PlanReply
-	(*StableFigures)(nil),             // 34: ebb.v1alpha1.StableFigures
-	(*StableChange)(nil),              // 35: ebb.v1alpha1.StableChange
-	(*ExplainCall)(nil),               // 36: ebb.v1alpha1.ExplainCall
-	(*ExplainReply)(nil),              // 37: ebb.v1alpha1.ExplainReply
-	(*BlockersCall)(nil),              // 38: ebb.v1alpha1.BlockersCall
-	(*BlockersReply)(nil),             // 39: ebb.v1alpha1.BlockersReply
-	(*BlockerSet)(nil),                // 40: ebb.v1alpha1.BlockerSet
-	(*Blocker)(nil),                   // 41: ebb.v1alpha1.Blocker
-	(*FrontierCall)(nil),              // 42: ebb.v1alpha1.FrontierCall
-	(*FrontierReply)(nil),             // 43: ebb.v1alpha1.FrontierReply
-	(*FrontierPoint)(nil),             // 44: ebb.v1alpha1.FrontierPoint
-	(*WhatIfCall)(nil),                // 45: ebb.v1alpha1.WhatIfCall
-	(*WhatIfReply)(nil),               // 46: ebb.v1alpha1.WhatIfReply
-	(*PlanDifferences)(nil),           // 47: ebb.v1alpha1.PlanDifferences
-	(*PassGroups)(nil),                // 48: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),                 // 49: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),                 // 50: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                  // 51: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                   // 52: ebb.v1alpha1.PodName
-	(*Removal)(nil),                   // 53: ebb.v1alpha1.Removal
-	(*Move)(nil),                      // 54: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                  // 55: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                   // 56: ebb.v1alpha1.NodeUse
-	(*PassTable)(nil),                 // 57: ebb.v1alpha1.PassTable
-	(*FilterCall)(nil),                // 58: ebb.v1alpha1.FilterCall
-	(*FilterReply)(nil),               // 59: ebb.v1alpha1.FilterReply
-	(*WatchPlansCall)(nil),            // 60: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),                // 61: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),                 // 62: ebb.v1alpha1.RoundCall
-	(*Sizing)(nil),                    // 63: ebb.v1alpha1.Sizing
-	(*PoolMemory)(nil),                // 64: ebb.v1alpha1.PoolMemory
-	(*QueuedNode)(nil),                // 65: ebb.v1alpha1.QueuedNode
-	(*SizingCall)(nil),                // 66: ebb.v1alpha1.SizingCall
-	(*SizingReply)(nil),               // 67: ebb.v1alpha1.SizingReply
-	(*UnremovableNodes)(nil),          // 68: ebb.v1alpha1.UnremovableNodes
-	(*RoundReply)(nil),                // 69: ebb.v1alpha1.RoundReply
-	(*OrderedDeletion)(nil),           // 70: ebb.v1alpha1.OrderedDeletion
-	(*ActuationReport)(nil),           // 71: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),       // 72: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),             // 73: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),             // 74: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),                // 75: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                   // 76: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),                 // 77: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),         // 78: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),            // 79: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),                // 80: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),               // 81: ebb.v1alpha1.ExportReply
-	(*PlanTables)(nil),                // 82: ebb.v1alpha1.PlanTables
-	(*WaveFigures)(nil),               // 83: ebb.v1alpha1.WaveFigures
-	(*SearchFigures)(nil),             // 84: ebb.v1alpha1.SearchFigures
-	(*BoundFigures)(nil),              // 85: ebb.v1alpha1.BoundFigures
-	(*TrialFigures)(nil),              // 86: ebb.v1alpha1.TrialFigures
-	(*NodeWords)(nil),                 // 87: ebb.v1alpha1.NodeWords
-	(*NodeAmounts)(nil),               // 88: ebb.v1alpha1.NodeAmounts
-	(*GpuDevices)(nil),                // 89: ebb.v1alpha1.GpuDevices
-	(*TableNode)(nil),                 // 90: ebb.v1alpha1.TableNode
-	(*Destination)(nil),               // 91: ebb.v1alpha1.Destination
-	(*FreedShare)(nil),                // 92: ebb.v1alpha1.FreedShare
-	(*KeptReason)(nil),                // 93: ebb.v1alpha1.KeptReason
-	(*Keeper)(nil),                    // 94: ebb.v1alpha1.Keeper
-	(*NodeExplanation)(nil),           // 95: ebb.v1alpha1.NodeExplanation
-	(*PodPlace)(nil),                  // 96: ebb.v1alpha1.PodPlace
-	(*ExplainedPod)(nil),              // 97: ebb.v1alpha1.ExplainedPod
-	(*SpentBudget)(nil),               // 98: ebb.v1alpha1.SpentBudget
-	(*TriedPod)(nil),                  // 99: ebb.v1alpha1.TriedPod
-	(*Remedies)(nil),                  // 100: ebb.v1alpha1.Remedies
-	(*PodVerdicts)(nil),               // 101: ebb.v1alpha1.PodVerdicts
-	nil,                               // 102: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*PlanDifferences_Side)(nil),      // 103: ebb.v1alpha1.PlanDifferences.Side
-	(*PlanDifferences_Node)(nil),      // 104: ebb.v1alpha1.PlanDifferences.Node
-	(*UnremovableNodes_OfReason)(nil), // 105: ebb.v1alpha1.UnremovableNodes.OfReason
-	(*UnregisteredNodes_Group)(nil),   // 106: ebb.v1alpha1.UnregisteredNodes.Group
-	(*WaveFigures_Wave)(nil),          // 107: ebb.v1alpha1.WaveFigures.Wave
-	(*TrialFigures_Order)(nil),        // 108: ebb.v1alpha1.TrialFigures.Order
-	(*KeptReason_Finer)(nil),          // 109: ebb.v1alpha1.KeptReason.Finer
-	(*SpentBudget_Node)(nil),          // 110: ebb.v1alpha1.SpentBudget.Node
-	(*Remedies_Help)(nil),             // 111: ebb.v1alpha1.Remedies.Help
-	(*Remedies_InVain)(nil),           // 112: ebb.v1alpha1.Remedies.InVain
-	(*PodVerdicts_Verdict)(nil),       // 113: ebb.v1alpha1.PodVerdicts.Verdict
-	(*structpb.Struct)(nil),           // 114: google.protobuf.Struct
+	(*Replace)(nil),                   // 28: ebb.v1alpha1.Replace
+	(*WaveSettings)(nil),              // 29: ebb.v1alpha1.WaveSettings
+	(*Stable)(nil),                    // 30: ebb.v1alpha1.Stable
+	(*Trials)(nil),                    // 31: ebb.v1alpha1.Trials
+	(*Search)(nil),                    // 32: ebb.v1alpha1.Search
+	(*PlanCall)(nil),                  // 33: ebb.v1alpha1.PlanCall
+	(*PlanReply)(nil),                 // 34: ebb.v1alpha1.PlanReply
+	(*Purchase)(nil),                  // 35: ebb.v1alpha1.Purchase
+	(*Purchases)(nil),                 // 36: ebb.v1alpha1.Purchases
+	(*StableFigures)(nil),             // 37: ebb.v1alpha1.StableFigures
+	(*StableChange)(nil),              // 38: ebb.v1alpha1.StableChange
+	(*ExplainCall)(nil),               // 39: ebb.v1alpha1.ExplainCall
+	(*ExplainReply)(nil),              // 40: ebb.v1alpha1.ExplainReply
+	(*BlockersCall)(nil),              // 41: ebb.v1alpha1.BlockersCall
+	(*BlockersReply)(nil),             // 42: ebb.v1alpha1.BlockersReply
+	(*BlockerSet)(nil),                // 43: ebb.v1alpha1.BlockerSet
+	(*Blocker)(nil),                   // 44: ebb.v1alpha1.Blocker
+	(*FrontierCall)(nil),              // 45: ebb.v1alpha1.FrontierCall
+	(*FrontierReply)(nil),             // 46: ebb.v1alpha1.FrontierReply
+	(*FrontierPoint)(nil),             // 47: ebb.v1alpha1.FrontierPoint
+	(*WhatIfCall)(nil),                // 48: ebb.v1alpha1.WhatIfCall
+	(*WhatIfReply)(nil),               // 49: ebb.v1alpha1.WhatIfReply
+	(*PlanDifferences)(nil),           // 50: ebb.v1alpha1.PlanDifferences
+	(*PassGroups)(nil),                // 51: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),                 // 52: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),                 // 53: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                  // 54: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                   // 55: ebb.v1alpha1.PodName
+	(*Removal)(nil),                   // 56: ebb.v1alpha1.Removal
+	(*Move)(nil),                      // 57: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                  // 58: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                   // 59: ebb.v1alpha1.NodeUse
+	(*PassTable)(nil),                 // 60: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),                // 61: ebb.v1alpha1.FilterCall
+	(*FilterReply)(nil),               // 62: ebb.v1alpha1.FilterReply
+	(*WatchPlansCall)(nil),            // 63: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),                // 64: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),                 // 65: ebb.v1alpha1.RoundCall
+	(*Sizing)(nil),                    // 66: ebb.v1alpha1.Sizing
+	(*PoolMemory)(nil),                // 67: ebb.v1alpha1.PoolMemory
+	(*QueuedNode)(nil),                // 68: ebb.v1alpha1.QueuedNode
+	(*SizingCall)(nil),                // 69: ebb.v1alpha1.SizingCall
+	(*SizingReply)(nil),               // 70: ebb.v1alpha1.SizingReply
+	(*UnremovableNodes)(nil),          // 71: ebb.v1alpha1.UnremovableNodes
+	(*RoundReply)(nil),                // 72: ebb.v1alpha1.RoundReply
+	(*OrderedDeletion)(nil),           // 73: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),           // 74: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),       // 75: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),             // 76: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),             // 77: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),                // 78: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                   // 79: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),                 // 80: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),         // 81: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),            // 82: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),                // 83: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),               // 84: ebb.v1alpha1.ExportReply
+	(*PlanTables)(nil),                // 85: ebb.v1alpha1.PlanTables
+	(*WaveFigures)(nil),               // 86: ebb.v1alpha1.WaveFigures
+	(*SearchFigures)(nil),             // 87: ebb.v1alpha1.SearchFigures
+	(*BoundFigures)(nil),              // 88: ebb.v1alpha1.BoundFigures
+	(*TrialFigures)(nil),              // 89: ebb.v1alpha1.TrialFigures
+	(*NodeWords)(nil),                 // 90: ebb.v1alpha1.NodeWords
+	(*NodeAmounts)(nil),               // 91: ebb.v1alpha1.NodeAmounts
+	(*GpuDevices)(nil),                // 92: ebb.v1alpha1.GpuDevices
+	(*TableNode)(nil),                 // 93: ebb.v1alpha1.TableNode
+	(*Destination)(nil),               // 94: ebb.v1alpha1.Destination
+	(*FreedShare)(nil),                // 95: ebb.v1alpha1.FreedShare
+	(*KeptReason)(nil),                // 96: ebb.v1alpha1.KeptReason
+	(*Keeper)(nil),                    // 97: ebb.v1alpha1.Keeper
+	(*NodeExplanation)(nil),           // 98: ebb.v1alpha1.NodeExplanation
+	(*PodPlace)(nil),                  // 99: ebb.v1alpha1.PodPlace
+	(*ExplainedPod)(nil),              // 100: ebb.v1alpha1.ExplainedPod
+	(*SpentBudget)(nil),               // 101: ebb.v1alpha1.SpentBudget
+	(*TriedPod)(nil),                  // 102: ebb.v1alpha1.TriedPod
+	(*Remedies)(nil),                  // 103: ebb.v1alpha1.Remedies
+	(*PodVerdicts)(nil),               // 104: ebb.v1alpha1.PodVerdicts
+	nil,                               // 105: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*Purchases_Figures)(nil),         // 106: ebb.v1alpha1.Purchases.Figures
+	(*Purchases_UnusableTypes)(nil),   // 107: ebb.v1alpha1.Purchases.UnusableTypes
+	(*PlanDifferences_Side)(nil),      // 108: ebb.v1alpha1.PlanDifferences.Side
+	(*PlanDifferences_Node)(nil),      // 109: ebb.v1alpha1.PlanDifferences.Node
+	(*UnremovableNodes_OfReason)(nil), // 110: ebb.v1alpha1.UnremovableNodes.OfReason
+	(*UnregisteredNodes_Group)(nil),   // 111: ebb.v1alpha1.UnregisteredNodes.Group
+	(*WaveFigures_Wave)(nil),          // 112: ebb.v1alpha1.WaveFigures.Wave
+	(*TrialFigures_Order)(nil),        // 113: ebb.v1alpha1.TrialFigures.Order
+	(*KeptReason_Finer)(nil),          // 114: ebb.v1alpha1.KeptReason.Finer
+	(*SpentBudget_Node)(nil),          // 115: ebb.v1alpha1.SpentBudget.Node
+	(*Remedies_Help)(nil),             // 116: ebb.v1alpha1.Remedies.Help
+	(*Remedies_InVain)(nil),           // 117: ebb.v1alpha1.Remedies.InVain
+	(*PodVerdicts_Verdict)(nil),       // 118: ebb.v1alpha1.PodVerdicts.Verdict
+	(*structpb.Struct)(nil),           // 119: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	114, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	119, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	8,   // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	7,   // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	14,  // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	102, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	105, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	2,   // 5: ebb.v1alpha1.SessionStatus.fill:type_name -> ebb.v1alpha1.SessionStatus.Fill
-	68,  // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	71,  // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
 	16,  // 7: ebb.v1alpha1.Freshness.broken_watches:type_name -> ebb.v1alpha1.BrokenWatch
 	16,  // 8: ebb.v1alpha1.BrokenWatches.watches:type_name -> ebb.v1alpha1.BrokenWatch
 	7,   // 9: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
@@ -10484,171 +10997,177 @@ var file_planner_proto_depIdxs = []int32{
 	17,  // 13: ebb.v1alpha1.SyncRequest.broken_watches:type_name -> ebb.v1alpha1.BrokenWatches
 	7,   // 14: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
 	26,  // 15: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
-	31,  // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
-	77,  // 17: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
-	77,  // 18: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
-	48,  // 19: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
+	32,  // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
+	80,  // 17: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
+	80,  // 18: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
+	51,  // 19: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
 	1,   // 20: ebb.v1alpha1.PlanInput.pod_order:type_name -> ebb.v1alpha1.PodOrder
-	30,  // 21: ebb.v1alpha1.PlanInput.trials:type_name -> ebb.v1alpha1.Trials
-	29,  // 22: ebb.v1alpha1.PlanInput.stable:type_name -> ebb.v1alpha1.Stable
-	28,  // 23: ebb.v1alpha1.PlanInput.waves:type_name -> ebb.v1alpha1.WaveSettings
-	3,   // 24: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
-	27,  // 25: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 26: ebb.v1alpha1.PlanCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 27: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	51,  // 28: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	15,  // 29: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	26,  // 30: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
-	82,  // 31: ebb.v1alpha1.PlanReply.tables:type_name -> ebb.v1alpha1.PlanTables
-	34,  // 32: ebb.v1alpha1.PlanReply.stable:type_name -> ebb.v1alpha1.StableFigures
-	35,  // 33: ebb.v1alpha1.StableFigures.changes:type_name -> ebb.v1alpha1.StableChange
-	52,  // 34: ebb.v1alpha1.StableChange.pod:type_name -> ebb.v1alpha1.PodName
-	27,  // 35: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 36: ebb.v1alpha1.ExplainCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 37: ebb.v1alpha1.ExplainReply.warnings:type_name -> ebb.v1alpha1.Warning
-	95,  // 38: ebb.v1alpha1.ExplainReply.nodes:type_name -> ebb.v1alpha1.NodeExplanation
-	15,  // 39: ebb.v1alpha1.ExplainReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 40: ebb.v1alpha1.BlockersCall.input:type_name -> ebb.v1alpha1.PlanInput
-	41,  // 41: ebb.v1alpha1.BlockersReply.blockers:type_name -> ebb.v1alpha1.Blocker
-	26,  // 42: ebb.v1alpha1.BlockersReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 43: ebb.v1alpha1.BlockersReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	40,  // 44: ebb.v1alpha1.BlockersReply.sets:type_name -> ebb.v1alpha1.BlockerSet
-	27,  // 45: ebb.v1alpha1.FrontierCall.input:type_name -> ebb.v1alpha1.PlanInput
-	44,  // 46: ebb.v1alpha1.FrontierReply.points:type_name -> ebb.v1alpha1.FrontierPoint
-	26,  // 47: ebb.v1alpha1.FrontierReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 48: ebb.v1alpha1.FrontierReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 49: ebb.v1alpha1.WhatIfCall.input:type_name -> ebb.v1alpha1.PlanInput
-	27,  // 50: ebb.v1alpha1.WhatIfCall.then:type_name -> ebb.v1alpha1.PlanInput
-	47,  // 51: ebb.v1alpha1.WhatIfReply.differences:type_name -> ebb.v1alpha1.PlanDifferences
-	26,  // 52: ebb.v1alpha1.WhatIfReply.warnings:type_name -> ebb.v1alpha1.Warning
-	15,  // 53: ebb.v1alpha1.WhatIfReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	103, // 54: ebb.v1alpha1.PlanDifferences.before:type_name -> ebb.v1alpha1.PlanDifferences.Side
-	103, // 55: ebb.v1alpha1.PlanDifferences.after:type_name -> ebb.v1alpha1.PlanDifferences.Side
-	104, // 56: ebb.v1alpha1.PlanDifferences.no_more:type_name -> ebb.v1alpha1.PlanDifferences.Node
-	104, // 57: ebb.v1alpha1.PlanDifferences.now_too:type_name -> ebb.v1alpha1.PlanDifferences.Node
-	49,  // 58: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	51,  // 59: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	15,  // 60: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	53,  // 61: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	55,  // 62: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	56,  // 63: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	54,  // 64: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	52,  // 65: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	52,  // 66: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	52,  // 67: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	52,  // 68: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	15,  // 69: ebb.v1alpha1.PassTable.freshness:type_name -> ebb.v1alpha1.Freshness
-	0,   // 70: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 71: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
-	101, // 72: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
-	15,  // 73: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 74: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	15,  // 75: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
-	34,  // 76: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
-	27,  // 77: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 78: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
-	63,  // 79: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	64,  // 80: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	65,  // 81: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	63,  // 82: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	105, // 83: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
-	26,  // 84: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	70,  // 85: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	68,  // 86: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
-	15,  // 87: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	54,  // 88: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	73,  // 89: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	74,  // 90: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	75,  // 91: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	76,  // 92: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	77,  // 93: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	78,  // 94: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	72,  // 95: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	73,  // 96: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	106, // 97: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	15,  // 98: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	84,  // 99: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
-	85,  // 100: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
-	86,  // 101: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
-	87,  // 102: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
-	90,  // 103: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
-	90,  // 104: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
-	88,  // 105: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	92,  // 106: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
-	92,  // 107: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
-	92,  // 108: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
-	93,  // 109: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
-	94,  // 110: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
-	83,  // 111: ebb.v1alpha1.PlanTables.waves:type_name -> ebb.v1alpha1.WaveFigures
-	107, // 112: ebb.v1alpha1.WaveFigures.waves:type_name -> ebb.v1alpha1.WaveFigures.Wave
-	93,  // 113: ebb.v1alpha1.WaveFigures.kept:type_name -> ebb.v1alpha1.KeptReason
-	108, // 114: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	108, // 115: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	88,  // 116: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
-	56,  // 117: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
-	89,  // 118: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	91,  // 119: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
-	88,  // 120: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	109, // 121: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
-	56,  // 122: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
-	56,  // 123: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
-	89,  // 124: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	96,  // 125: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
-	97,  // 126: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
-	98,  // 127: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
-	99,  // 128: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
-	100, // 129: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
-	4,   // 130: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
-	110, // 131: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
-	111, // 132: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
-	112, // 133: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
-	113, // 134: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
-	93,  // 135: ebb.v1alpha1.WaveFigures.Wave.kept:type_name -> ebb.v1alpha1.KeptReason
-	5,   // 136: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	12,  // 137: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	9,   // 138: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	10,  // 139: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	18,  // 140: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	22,  // 141: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	24,  // 142: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	32,  // 143: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	36,  // 144: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	38,  // 145: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
-	42,  // 146: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
-	45,  // 147: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
-	27,  // 148: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
-	27,  // 149: ebb.v1alpha1.Planner.PassTable:input_type -> ebb.v1alpha1.PlanInput
-	58,  // 150: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	60,  // 151: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	62,  // 152: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	71,  // 153: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	66,  // 154: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	80,  // 155: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	6,   // 156: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	13,  // 157: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	14,  // 158: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	11,  // 159: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	19,  // 160: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	23,  // 161: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	25,  // 162: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	33,  // 163: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	37,  // 164: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
-	39,  // 165: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
-	43,  // 166: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
-	46,  // 167: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
-	50,  // 168: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	57,  // 169: ebb.v1alpha1.Planner.PassTable:output_type -> ebb.v1alpha1.PassTable
-	59,  // 170: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
-	61,  // 171: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	69,  // 172: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	79,  // 173: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	67,  // 174: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	81,  // 175: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	156, // [156:176] is the sub-list for method output_type
-	136, // [136:156] is the sub-list for method input_type
-	136, // [136:136] is the sub-list for extension type_name
-	136, // [136:136] is the sub-list for extension extendee
-	0,   // [0:136] is the sub-list for field type_name
+	31,  // 21: ebb.v1alpha1.PlanInput.trials:type_name -> ebb.v1alpha1.Trials
+	30,  // 22: ebb.v1alpha1.PlanInput.stable:type_name -> ebb.v1alpha1.Stable
+	29,  // 23: ebb.v1alpha1.PlanInput.waves:type_name -> ebb.v1alpha1.WaveSettings
+	28,  // 24: ebb.v1alpha1.PlanInput.replace:type_name -> ebb.v1alpha1.Replace
+	3,   // 25: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
+	27,  // 26: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 27: ebb.v1alpha1.PlanCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 28: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
+	54,  // 29: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	15,  // 30: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	26,  // 31: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
+	85,  // 32: ebb.v1alpha1.PlanReply.tables:type_name -> ebb.v1alpha1.PlanTables
+	37,  // 33: ebb.v1alpha1.PlanReply.stable:type_name -> ebb.v1alpha1.StableFigures
+	36,  // 34: ebb.v1alpha1.PlanReply.purchases:type_name -> ebb.v1alpha1.Purchases
+	35,  // 35: ebb.v1alpha1.Purchases.buy:type_name -> ebb.v1alpha1.Purchase
+	106, // 36: ebb.v1alpha1.Purchases.without:type_name -> ebb.v1alpha1.Purchases.Figures
+	106, // 37: ebb.v1alpha1.Purchases.with:type_name -> ebb.v1alpha1.Purchases.Figures
+	107, // 38: ebb.v1alpha1.Purchases.unusable_types:type_name -> ebb.v1alpha1.Purchases.UnusableTypes
+	38,  // 39: ebb.v1alpha1.StableFigures.changes:type_name -> ebb.v1alpha1.StableChange
+	55,  // 40: ebb.v1alpha1.StableChange.pod:type_name -> ebb.v1alpha1.PodName
+	27,  // 41: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 42: ebb.v1alpha1.ExplainCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 43: ebb.v1alpha1.ExplainReply.warnings:type_name -> ebb.v1alpha1.Warning
+	98,  // 44: ebb.v1alpha1.ExplainReply.nodes:type_name -> ebb.v1alpha1.NodeExplanation
+	15,  // 45: ebb.v1alpha1.ExplainReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 46: ebb.v1alpha1.BlockersCall.input:type_name -> ebb.v1alpha1.PlanInput
+	44,  // 47: ebb.v1alpha1.BlockersReply.blockers:type_name -> ebb.v1alpha1.Blocker
+	26,  // 48: ebb.v1alpha1.BlockersReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 49: ebb.v1alpha1.BlockersReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	43,  // 50: ebb.v1alpha1.BlockersReply.sets:type_name -> ebb.v1alpha1.BlockerSet
+	27,  // 51: ebb.v1alpha1.FrontierCall.input:type_name -> ebb.v1alpha1.PlanInput
+	47,  // 52: ebb.v1alpha1.FrontierReply.points:type_name -> ebb.v1alpha1.FrontierPoint
+	26,  // 53: ebb.v1alpha1.FrontierReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 54: ebb.v1alpha1.FrontierReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 55: ebb.v1alpha1.WhatIfCall.input:type_name -> ebb.v1alpha1.PlanInput
+	27,  // 56: ebb.v1alpha1.WhatIfCall.then:type_name -> ebb.v1alpha1.PlanInput
+	50,  // 57: ebb.v1alpha1.WhatIfReply.differences:type_name -> ebb.v1alpha1.PlanDifferences
+	26,  // 58: ebb.v1alpha1.WhatIfReply.warnings:type_name -> ebb.v1alpha1.Warning
+	15,  // 59: ebb.v1alpha1.WhatIfReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	108, // 60: ebb.v1alpha1.PlanDifferences.before:type_name -> ebb.v1alpha1.PlanDifferences.Side
+	108, // 61: ebb.v1alpha1.PlanDifferences.after:type_name -> ebb.v1alpha1.PlanDifferences.Side
+	109, // 62: ebb.v1alpha1.PlanDifferences.no_more:type_name -> ebb.v1alpha1.PlanDifferences.Node
+	109, // 63: ebb.v1alpha1.PlanDifferences.now_too:type_name -> ebb.v1alpha1.PlanDifferences.Node
+	52,  // 64: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	54,  // 65: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	15,  // 66: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	56,  // 67: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	58,  // 68: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	59,  // 69: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	57,  // 70: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	55,  // 71: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	55,  // 72: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	55,  // 73: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	55,  // 74: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	15,  // 75: ebb.v1alpha1.PassTable.freshness:type_name -> ebb.v1alpha1.Freshness
+	0,   // 76: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 77: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
+	104, // 78: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
+	15,  // 79: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 80: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	15,  // 81: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
+	37,  // 82: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
+	27,  // 83: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 84: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
+	66,  // 85: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	67,  // 86: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	68,  // 87: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	66,  // 88: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	110, // 89: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
+	26,  // 90: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	73,  // 91: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	71,  // 92: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	15,  // 93: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	57,  // 94: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	76,  // 95: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	77,  // 96: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	78,  // 97: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	79,  // 98: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	80,  // 99: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	81,  // 100: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	75,  // 101: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	76,  // 102: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	111, // 103: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	15,  // 104: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	87,  // 105: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
+	88,  // 106: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
+	89,  // 107: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
+	90,  // 108: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
+	93,  // 109: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
+	93,  // 110: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
+	91,  // 111: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	95,  // 112: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
+	95,  // 113: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
+	95,  // 114: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
+	96,  // 115: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
+	97,  // 116: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
+	86,  // 117: ebb.v1alpha1.PlanTables.waves:type_name -> ebb.v1alpha1.WaveFigures
+	112, // 118: ebb.v1alpha1.WaveFigures.waves:type_name -> ebb.v1alpha1.WaveFigures.Wave
+	96,  // 119: ebb.v1alpha1.WaveFigures.kept:type_name -> ebb.v1alpha1.KeptReason
+	113, // 120: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	113, // 121: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	91,  // 122: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
+	59,  // 123: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
+	92,  // 124: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	94,  // 125: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
+	91,  // 126: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	114, // 127: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
+	59,  // 128: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
+	59,  // 129: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
+	92,  // 130: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	99,  // 131: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
+	100, // 132: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
+	101, // 133: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
+	102, // 134: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
+	103, // 135: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
+	4,   // 136: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
+	115, // 137: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
+	116, // 138: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
+	117, // 139: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
+	118, // 140: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
+	96,  // 141: ebb.v1alpha1.WaveFigures.Wave.kept:type_name -> ebb.v1alpha1.KeptReason
+	5,   // 142: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	12,  // 143: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	9,   // 144: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	10,  // 145: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	18,  // 146: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	22,  // 147: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	24,  // 148: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	33,  // 149: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	39,  // 150: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	41,  // 151: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
+	45,  // 152: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
+	48,  // 153: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
+	27,  // 154: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
+	27,  // 155: ebb.v1alpha1.Planner.PassTable:input_type -> ebb.v1alpha1.PlanInput
+	61,  // 156: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	63,  // 157: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	65,  // 158: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	74,  // 159: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	69,  // 160: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	83,  // 161: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	6,   // 162: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	13,  // 163: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	14,  // 164: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	11,  // 165: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	19,  // 166: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	23,  // 167: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	25,  // 168: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	34,  // 169: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	40,  // 170: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
+	42,  // 171: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
+	46,  // 172: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
+	49,  // 173: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
+	53,  // 174: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	60,  // 175: ebb.v1alpha1.Planner.PassTable:output_type -> ebb.v1alpha1.PassTable
+	62,  // 176: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
+	64,  // 177: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	72,  // 178: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	82,  // 179: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	70,  // 180: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	84,  // 181: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	162, // [162:182] is the sub-list for method output_type
+	142, // [142:162] is the sub-list for method input_type
+	142, // [142:142] is the sub-list for extension type_name
+	142, // [142:142] is the sub-list for extension extendee
+	0,   // [0:142] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -10672,34 +11191,35 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[25].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[27].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[29].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[33].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[34].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[35].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[28].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[32].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[36].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[37].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[38].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[40].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[44].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[53].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[57].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[66].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[39].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[41].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[47].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[56].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[60].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[69].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[70].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[71].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[77].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[79].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[72].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[73].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[74].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[80].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[85].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[87].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[98].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[102].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[82].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[83].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[88].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[90].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[103].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[107].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   109,
+			NumMessages:   114,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -103,7 +103,10 @@ func (a *Actuator) Hello(_ context.Context, request *wire.HelloRequest) (*wire.H
 	a.o.Log("hello from %q", request.GetClient())
 	reply := &wire.HelloReply{Name: a.o.Name, Version: a.o.Version}
 	if a.grower() == nil {
-		reply.Cannot = []string{"grow"}
+		reply.Cannot = append(reply.Cannot, "grow")
+	}
+	if a.buyer() == nil {
+		reply.Cannot = append(reply.Cannot, "buy")
 	}
 	return reply, nil
 }

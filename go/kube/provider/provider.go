@@ -115,6 +115,42 @@ var (
 	ErrTooLarge = errors.New("the size is above the maximum")
 )
 
+// Order is a machine to buy.
+type Order struct {
+	// ID is the idempotency key: at most 40 lower-case letters, digits and "-".
+	ID string
+	// Empty zone or capacity type: any. Like is a node of the group.
+	Group, MachineType, Zone, CapacityType, Like string
+}
+
+// Bought is the state of an order that was carried out.
+type Bought struct {
+	Node     string // Empty: there is none yet.
+	Ready    bool   // The node is Ready and takes pods.
+	WaitsFor string // If it is not ready.
+}
+
+// Buyer is a provider that may be able to buy single machines.
+type Buyer interface {
+	// CanBuy reports whether the provider is configured to buy machines.
+	CanBuy() bool
+	// Buy carries all orders out that were not carried out before, or, if one is refused, none of
+	// them, and returns the state of each. A *RefusedOrder is final; after ErrAgain the caller may
+	// try again.
+	Buy(ctx context.Context, orders []Order) ([]Bought, error)
+}
+
+// RefusedOrder is the error about an order that the provider does not carry out. Why also says what
+// to change.
+type RefusedOrder struct{ ID, Why string }
+
+func (r *RefusedOrder) Error() string { return fmt.Sprintf("order %s: %s", r.ID, r.Why) }
+
+// RefuseOrder returns a *RefusedOrder.
+func RefuseOrder(id, format string, args ...any) error {
+	return &RefusedOrder{ID: id, Why: fmt.Sprintf(format, args...)}
+}
+
 // NodeObject deletes only the Node. It cannot make machines: a Node without a machine would attract
 // pods that no kubelet runs.
 type NodeObject struct {

@@ -131,6 +131,65 @@ TEST_F(GrpcActuatorTest, AServerRejectsInvalidGroupsAndSizes) {
   EXPECT_GE(static_cast<int64_t>((*cluster)->nodes()), before + 2);
 }
 
+TEST_F(GrpcActuatorTest, MachinesAreBoughtOnceAndTheirNodesReported) {
+  const auto cluster = test::MakeSimulatedCluster(1, 5, {});
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const std::string path = folder_.File("server.sock");
+  int64_t now_s = test::kSimulationStartS;
+  const auto server = ActuatorServer::Start(
+      **cluster, {.path = path, .name = "simulated", .now_s = [&] { return now_s; }});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto actuator =
+      GrpcActuator::Connect({.plugin = "unix:" + path, .session = "s", .sleep_ms = [](int64_t) {}});
+  ASSERT_TRUE(actuator.ok()) << actuator.status();
+  MachineOrder order{.id = "ebb-1", .group = "all"};
+  const Catalog& catalog = (*cluster)->Snapshot().catalog();
+  for (const auto& [key, value] : catalog.node(NodeId{0}).labels) {
+    const std::string_view label = catalog.Text(key);
+    if (label == "node.kubernetes.io/instance-type") order.machine_type = catalog.Text(value);
+    if (label == "topology.kubernetes.io/zone") order.zone = catalog.Text(value);
+  }
+  const auto buy = [&](const MachineOrder& wanted) {
+    return (*actuator)->Buy({&wanted, 1}, now_s);
+  };
+  const auto with = [&](const std::function<void(MachineOrder&)>& change) {
+    MachineOrder changed = order;
+    change(changed);
+    return buy(changed).status().code();
+  };
+  EXPECT_EQ(with([](MachineOrder& of) { of.id = "Bad"; }), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(with([](MachineOrder& of) { of.group = "none"; }), absl::StatusCode::kNotFound);
+  EXPECT_EQ(with([](MachineOrder& of) { of.machine_type = "none"; }),
+            absl::StatusCode::kFailedPrecondition);
+  const size_t before = (*cluster)->nodes();
+  auto bought = buy(order);
+  ASSERT_TRUE(bought.ok()) << bought.status();
+  ASSERT_THAT(*bought, SizeIs(1));
+  EXPECT_FALSE(bought->front().ready);
+  EXPECT_EQ(bought->front().waits_for, "its machine boots");
+  now_s += 600;
+  (*cluster)->AdvanceTo(now_s);
+  bought = buy(order);
+  ASSERT_TRUE(bought.ok()) << bought.status();
+  EXPECT_TRUE(bought->front().ready);
+  EXPECT_TRUE((*cluster)->Snapshot().catalog().FindNode(bought->front().node).ok());
+  EXPECT_EQ((*cluster)->counts().nodes_bought, 1);
+  EXPECT_GE((*cluster)->nodes(), before + 1);
+}
+
+TEST_F(GrpcActuatorTest, APluginThatBuysNothingIsNamedWithWhatToUse) {
+  for (const bool says_so : {true, false}) {
+    plugin_.cannot = {};
+    if (says_so) plugin_.cannot = {"buy"};
+    const auto actuator = Connect();
+    const MachineOrder order{.id = "ebb-1", .group = "web"};
+    const auto bought = actuator->Buy({&order, 1}, kNow);
+    EXPECT_EQ(bought.status().code(), absl::StatusCode::kUnimplemented);
+    EXPECT_THAT(std::string(bought.status().message()),
+                HasSubstr("buys no machines: use one that does"));
+  }
+}
+
 TEST_F(GrpcActuatorTest, ErrorsOfThePluginComeWithTheirCodeAndNamePluginAndCall) {
   const auto actuator = Connect();
   const absl::Status gone = actuator->SoftTaint("zz", true, kNow);

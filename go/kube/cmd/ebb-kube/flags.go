@@ -35,6 +35,7 @@ type flags struct {
 	execTimeout time.Duration
 
 	karpenterDrains bool
+	karpenterBuys   bool
 
 	external externalgrpc.Options
 
@@ -101,6 +102,7 @@ func (f *flags) defineProvider(set *flag.FlagSet) {
 	set.Var(&f.execGrow, "exec-grow", "the command of --provider exec that makes a group grow, and, repeated, its arguments; default: no group grows: `WORD`")
 	set.DurationVar(&f.execTimeout, "exec-timeout", 2*time.Minute, "how long a command may take")
 	set.BoolVar(&f.karpenterDrains, "karpenter-drains", false, "with --provider karpenter: do not drain nodes; Karpenter does when their NodeClaims are deleted")
+	set.BoolVar(&f.karpenterBuys, "karpenter-buys", false, "with --provider karpenter: create NodeClaims for machines that ebb run --replace orders")
 	set.StringVar(&f.external.Address, "externalgrpc-address", "", "the provider of --provider externalgrpc, as `HOST:PORT` or unix:PATH")
 	set.StringVar(&f.external.Key, "externalgrpc-key", "", "`FILE` with the client's key")
 	set.StringVar(&f.external.Certificate, "externalgrpc-cert", "", "`FILE` with the client's certificate")
@@ -170,8 +172,10 @@ func (f *flags) chooseProvider() error {
 		return errors.New("--exec-grow needs --provider exec")
 	case f.karpenterDrains && f.provider != "karpenter":
 		return errors.New("--karpenter-drains needs --provider karpenter")
+	case f.karpenterBuys && f.provider != "karpenter":
+		return errors.New("--karpenter-buys needs --provider karpenter")
 	case f.provider == "karpenter":
-		f.app.Provider = &karpenter.Provider{Drains: f.karpenterDrains} // Its clients are set once there is a connection.
+		f.app.Provider = &karpenter.Provider{Drains: f.karpenterDrains, Buys: f.karpenterBuys} // Its clients are set once there is a connection.
 	case f.provider == "cluster-api":
 		f.app.Provider = &clusterapi.Provider{}
 	case f.provider == "node-object":

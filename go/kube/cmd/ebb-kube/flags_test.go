@@ -51,7 +51,7 @@ func TestFlagsSetTheirOptions(t *testing.T) {
 
 func TestFlagsThatDoNotFitAreRefused(t *testing.T) {
 	for _, args := range []string{
-		"", "--provider=unknown", "--provider=node-object --karpenter-drains", "--provider=exec", "--provider=exec --exec-grow=/bin/grow", "--provider=node-object --exec-grow=/bin/grow", "--provider=externalgrpc", "--feed-only",
+		"", "--provider=unknown", "--provider=node-object --karpenter-drains", "--provider=node-object --karpenter-buys", "--provider=exec", "--provider=exec --exec-grow=/bin/grow", "--provider=node-object --exec-grow=/bin/grow", "--provider=externalgrpc", "--feed-only",
 		"--provider=node-object --drain-priority-config=x", "--provider=node-object --drain-priority-config=1:2 --max-graceful-termination-sec=5",
 	} {
 		f, err := parse(strings.Fields(args), io.Discard)
@@ -69,7 +69,7 @@ func TestFlagsThatDoNotFitAreRefused(t *testing.T) {
 
 func TestTheProvidersOfClustersAreChosen(t *testing.T) {
 	for args, want := range map[string]string{
-		"--provider=karpenter": "karpenter", "--provider=karpenter --karpenter-drains": "karpenter, and it drains", "--provider=cluster-api": "cluster-api",
+		"--provider=karpenter": "karpenter", "--provider=karpenter --karpenter-drains": "karpenter, and it drains", "--provider=karpenter --karpenter-buys": "karpenter, and ebb buys", "--provider=cluster-api": "cluster-api",
 	} {
 		f, err := parse(strings.Fields(args), io.Discard)
 		if err != nil {
@@ -82,6 +82,9 @@ func TestTheProvidersOfClustersAreChosen(t *testing.T) {
 		got := o.Provider.Name()
 		if own, ok := o.Provider.(*karpenter.Provider); ok && own.Drains {
 			got += ", and it drains"
+		}
+		if own, ok := o.Provider.(*karpenter.Provider); ok && own.Buys {
+			got += ", and ebb buys"
 		}
 		if got != want || len(o.Needs().Provider) == 0 {
 			t.Errorf("%s: %s, %v", args, got, o.Needs().Provider)

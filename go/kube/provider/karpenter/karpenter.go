@@ -5,7 +5,8 @@
 // names it, the NodeClaim is initialized and is not being deleted, Karpenter is not disrupting the
 // node, neither the node nor one of its pods has the annotation karpenter.sh/do-not-disrupt, its
 // NodePool exists and leaves consolidation to ebb, and the NodePool's budgets allow the disruption.
-// The provider makes no machines: Karpenter makes them for pending pods.
+// With Buys, the provider also creates NodeClaims, for machines that ebb orders (buy.go). Otherwise
+// it makes no machines: Karpenter makes them for pending pods.
 //
 // Cost:    Admit lists the NodeClaims, the NodePools, the nodes of the candidates' NodePools, and
 // the pods of each candidate; Delete lists the NodeClaims.
@@ -38,6 +39,8 @@ type Provider struct {
 	Dynamic dynamic.Interface
 	// Drains: Karpenter drains the nodes, and the actuator evicts no pod.
 	Drains bool
+	// Buys: NodeClaims may be created (buy.go).
+	Buys bool
 	// Now is the wall clock, for schedules of budgets; default time.Now.
 	Now func() time.Time
 }
@@ -47,6 +50,7 @@ var (
 	_ provider.Judge       = (*Provider)(nil)
 	_ provider.SelfDrainer = (*Provider)(nil)
 	_ provider.Reviewer    = (*Provider)(nil)
+	_ provider.Buyer       = (*Provider)(nil)
 )
 
 // Name returns "karpenter".

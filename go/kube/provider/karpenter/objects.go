@@ -35,21 +35,26 @@ var (
 )
 
 // Rights returns the rights that the provider needs beside those of every actuator.
-func (*Provider) Rights() []access.Right {
-	return []access.Right{
+func (p *Provider) Rights() []access.Right {
+	rights := []access.Right{
 		{Verb: "list", Group: Group, Version: Version, Resource: "nodeclaims"},
 		{Verb: "delete", Group: Group, Version: Version, Resource: "nodeclaims"},
 		{Verb: "list", Group: Group, Version: Version, Resource: "nodepools"},
 	}
+	if p != nil && p.Buys {
+		rights = append(rights, access.Right{Verb: "create", Group: Group, Version: Version, Resource: "nodeclaims"})
+	}
+	return rights
 }
 
 // nodeClaim has the fields of a NodeClaim that decide.
 type nodeClaim struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Status            struct {
-		NodeName   string             `json:"nodeName"`
-		ProviderID string             `json:"providerID"`
-		Conditions []metav1.Condition `json:"conditions"`
+		NodeName   string              `json:"nodeName"`
+		ProviderID string              `json:"providerID"`
+		Conditions []metav1.Condition  `json:"conditions"`
+		Capacity   corev1.ResourceList `json:"capacity"`
 	} `json:"status"`
 }
 
@@ -81,7 +86,13 @@ type nodePool struct {
 			ConsolidationPolicy string   `json:"consolidationPolicy"`
 			Budgets             []budget `json:"budgets"`
 		} `json:"disruption"`
+		Limits   corev1.ResourceList `json:"limits"`
+		Template template            `json:"template"`
 	} `json:"spec"`
+	Status struct {
+		Resources  corev1.ResourceList `json:"resources"`
+		Conditions []metav1.Condition  `json:"conditions"`
+	} `json:"status"`
 }
 
 // defaultBudgets are those of a NodePool without budgets; the API server fills them in.

@@ -158,7 +158,7 @@ type HelloReply struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // The plugin's name, for people.
 	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // The plugin's version, for people.
-	// What the plugin does not support although the call exists.  Known: "grow".
+	// What the plugin does not support although the call exists.  Known: "grow", "buy".
 	Cannot        []string `protobuf:"bytes,3,rep,name=cannot,proto3" json:"cannot,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -921,6 +921,256 @@ func (*GrowReply) Descriptor() ([]byte, []int) {
 	return file_actuator_proto_rawDescGZIP(), []int{15}
 }
 
+type MachineOrder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The idempotency key: lower-case letters, digits and "-", at most 40.  It follows from the plan.
+	Id           string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Group        string `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
+	MachineType  string `protobuf:"bytes,3,opt,name=machine_type,json=machineType,proto3" json:"machine_type,omitempty"`
+	Zone         string `protobuf:"bytes,4,opt,name=zone,proto3" json:"zone,omitempty"`                                     // This and the next: empty: any.
+	CapacityType string `protobuf:"bytes,5,opt,name=capacity_type,json=capacityType,proto3" json:"capacity_type,omitempty"` // "on-demand", "spot", ...
+	// A node of the group whose labels and taints the plan assumes for the new node.
+	Like          string `protobuf:"bytes,6,opt,name=like,proto3" json:"like,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MachineOrder) Reset() {
+	*x = MachineOrder{}
+	mi := &file_actuator_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MachineOrder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MachineOrder) ProtoMessage() {}
+
+func (x *MachineOrder) ProtoReflect() protoreflect.Message {
+	mi := &file_actuator_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MachineOrder.ProtoReflect.Descriptor instead.
+func (*MachineOrder) Descriptor() ([]byte, []int) {
+	return file_actuator_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *MachineOrder) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MachineOrder) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *MachineOrder) GetMachineType() string {
+	if x != nil {
+		return x.MachineType
+	}
+	return ""
+}
+
+func (x *MachineOrder) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *MachineOrder) GetCapacityType() string {
+	if x != nil {
+		return x.CapacityType
+	}
+	return ""
+}
+
+func (x *MachineOrder) GetLike() string {
+	if x != nil {
+		return x.Like
+	}
+	return ""
+}
+
+type BuyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Orders        []*MachineOrder        `protobuf:"bytes,2,rep,name=orders,proto3" json:"orders,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuyRequest) Reset() {
+	*x = BuyRequest{}
+	mi := &file_actuator_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuyRequest) ProtoMessage() {}
+
+func (x *BuyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_actuator_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuyRequest.ProtoReflect.Descriptor instead.
+func (*BuyRequest) Descriptor() ([]byte, []int) {
+	return file_actuator_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *BuyRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *BuyRequest) GetOrders() []*MachineOrder {
+	if x != nil {
+		return x.Orders
+	}
+	return nil
+}
+
+type BoughtMachine struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`                             // Of the order.
+	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`                         // Empty: there is no node yet.
+	Ready         bool                   `protobuf:"varint,3,opt,name=ready,proto3" json:"ready,omitempty"`                      // The node is Ready and takes pods.
+	WaitsFor      string                 `protobuf:"bytes,4,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"` // If it is not ready: what is missing, for people.
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoughtMachine) Reset() {
+	*x = BoughtMachine{}
+	mi := &file_actuator_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoughtMachine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoughtMachine) ProtoMessage() {}
+
+func (x *BoughtMachine) ProtoReflect() protoreflect.Message {
+	mi := &file_actuator_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoughtMachine.ProtoReflect.Descriptor instead.
+func (*BoughtMachine) Descriptor() ([]byte, []int) {
+	return file_actuator_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *BoughtMachine) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *BoughtMachine) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *BoughtMachine) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
+func (x *BoughtMachine) GetWaitsFor() string {
+	if x != nil {
+		return x.WaitsFor
+	}
+	return ""
+}
+
+type BuyReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Machines      []*BoughtMachine       `protobuf:"bytes,1,rep,name=machines,proto3" json:"machines,omitempty"` // One for each order, in their order.
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuyReply) Reset() {
+	*x = BuyReply{}
+	mi := &file_actuator_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuyReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuyReply) ProtoMessage() {}
+
+func (x *BuyReply) ProtoReflect() protoreflect.Message {
+	mi := &file_actuator_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuyReply.ProtoReflect.Descriptor instead.
+func (*BuyReply) Descriptor() ([]byte, []int) {
+	return file_actuator_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *BuyReply) GetMachines() []*BoughtMachine {
+	if x != nil {
+		return x.Machines
+	}
+	return nil
+}
+
 type TaintRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // The idempotency key of the call.
@@ -935,7 +1185,7 @@ type TaintRequest struct {
 
 func (x *TaintRequest) Reset() {
 	*x = TaintRequest{}
-	mi := &file_actuator_proto_msgTypes[16]
+	mi := &file_actuator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +1197,7 @@ func (x *TaintRequest) String() string {
 func (*TaintRequest) ProtoMessage() {}
 
 func (x *TaintRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[16]
+	mi := &file_actuator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +1210,7 @@ func (x *TaintRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaintRequest.ProtoReflect.Descriptor instead.
 func (*TaintRequest) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{16}
+	return file_actuator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TaintRequest) GetKey() string {
@@ -1013,7 +1263,7 @@ type TaintReply struct {
 
 func (x *TaintReply) Reset() {
 	*x = TaintReply{}
-	mi := &file_actuator_proto_msgTypes[17]
+	mi := &file_actuator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1275,7 @@ func (x *TaintReply) String() string {
 func (*TaintReply) ProtoMessage() {}
 
 func (x *TaintReply) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[17]
+	mi := &file_actuator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1288,7 @@ func (x *TaintReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaintReply.ProtoReflect.Descriptor instead.
 func (*TaintReply) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{17}
+	return file_actuator_proto_rawDescGZIP(), []int{21}
 }
 
 type StatusRequest struct {
@@ -1049,7 +1299,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_actuator_proto_msgTypes[18]
+	mi := &file_actuator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1311,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[18]
+	mi := &file_actuator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1324,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{18}
+	return file_actuator_proto_rawDescGZIP(), []int{22}
 }
 
 type RunningDeletion struct {
@@ -1092,7 +1342,7 @@ type RunningDeletion struct {
 
 func (x *RunningDeletion) Reset() {
 	*x = RunningDeletion{}
-	mi := &file_actuator_proto_msgTypes[19]
+	mi := &file_actuator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1354,7 @@ func (x *RunningDeletion) String() string {
 func (*RunningDeletion) ProtoMessage() {}
 
 func (x *RunningDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[19]
+	mi := &file_actuator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1367,7 @@ func (x *RunningDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunningDeletion.ProtoReflect.Descriptor instead.
 func (*RunningDeletion) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{19}
+	return file_actuator_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RunningDeletion) GetNode() string {
@@ -1185,7 +1435,7 @@ type DeletionResult struct {
 
 func (x *DeletionResult) Reset() {
 	*x = DeletionResult{}
-	mi := &file_actuator_proto_msgTypes[20]
+	mi := &file_actuator_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1447,7 @@ func (x *DeletionResult) String() string {
 func (*DeletionResult) ProtoMessage() {}
 
 func (x *DeletionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[20]
+	mi := &file_actuator_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1460,7 @@ func (x *DeletionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionResult.ProtoReflect.Descriptor instead.
 func (*DeletionResult) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{20}
+	return file_actuator_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeletionResult) GetId() string {
@@ -1268,7 +1518,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_actuator_proto_msgTypes[21]
+	mi := &file_actuator_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1530,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[21]
+	mi := &file_actuator_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1543,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{21}
+	return file_actuator_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EvictedPod) GetNamespace() string {
@@ -1342,7 +1592,7 @@ type StatusReply struct {
 
 func (x *StatusReply) Reset() {
 	*x = StatusReply{}
-	mi := &file_actuator_proto_msgTypes[22]
+	mi := &file_actuator_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1604,7 @@ func (x *StatusReply) String() string {
 func (*StatusReply) ProtoMessage() {}
 
 func (x *StatusReply) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[22]
+	mi := &file_actuator_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1617,7 @@ func (x *StatusReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusReply.ProtoReflect.Descriptor instead.
 func (*StatusReply) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{22}
+	return file_actuator_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *StatusReply) GetRunning() []*RunningDeletion {
@@ -1400,7 +1650,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_actuator_proto_msgTypes[23]
+	mi := &file_actuator_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1412,7 +1662,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[23]
+	mi := &file_actuator_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1425,7 +1675,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{23}
+	return file_actuator_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AcknowledgeRequest) GetIds() []string {
@@ -1443,7 +1693,7 @@ type AcknowledgeReply struct {
 
 func (x *AcknowledgeReply) Reset() {
 	*x = AcknowledgeReply{}
-	mi := &file_actuator_proto_msgTypes[24]
+	mi := &file_actuator_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1455,7 +1705,7 @@ func (x *AcknowledgeReply) String() string {
 func (*AcknowledgeReply) ProtoMessage() {}
 
 func (x *AcknowledgeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[24]
+	mi := &file_actuator_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1468,7 +1718,7 @@ func (x *AcknowledgeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeReply.ProtoReflect.Descriptor instead.
 func (*AcknowledgeReply) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{24}
+	return file_actuator_proto_rawDescGZIP(), []int{28}
 }
 
 var File_actuator_proto protoreflect.FileDescriptor
@@ -1524,7 +1774,25 @@ const file_actuator_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x12\n" +
 	"\x04size\x18\x03 \x01(\x03R\x04size\"\v\n" +
-	"\tGrowReply\"\x91\x01\n" +
+	"\tGrowReply\"\xa4\x01\n" +
+	"\fMachineOrder\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\tR\x05group\x12!\n" +
+	"\fmachine_type\x18\x03 \x01(\tR\vmachineType\x12\x12\n" +
+	"\x04zone\x18\x04 \x01(\tR\x04zone\x12#\n" +
+	"\rcapacity_type\x18\x05 \x01(\tR\fcapacityType\x12\x12\n" +
+	"\x04like\x18\x06 \x01(\tR\x04like\"[\n" +
+	"\n" +
+	"BuyRequest\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12;\n" +
+	"\x06orders\x18\x02 \x03(\v2#.ebb.actuator.v1alpha1.MachineOrderR\x06orders\"f\n" +
+	"\rBoughtMachine\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x14\n" +
+	"\x05ready\x18\x03 \x01(\bR\x05ready\x12\x1b\n" +
+	"\twaits_for\x18\x04 \x01(\tR\bwaitsFor\"L\n" +
+	"\bBuyReply\x12@\n" +
+	"\bmachines\x18\x01 \x03(\v2$.ebb.actuator.v1alpha1.BoughtMachineR\bmachines\"\x91\x01\n" +
 	"\fTaintRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x1b\n" +
@@ -1572,7 +1840,7 @@ const file_actuator_proto_rawDesc = "" +
 	"\aDRAINED\x10\x03\x12\f\n" +
 	"\bDELETING\x10\x04\x12\n" +
 	"\n" +
-	"\x06FAILED\x10\x052\xde\x06\n" +
+	"\x06FAILED\x10\x052\xa9\a\n" +
 	"\bActuator\x12O\n" +
 	"\x05Hello\x12#.ebb.actuator.v1alpha1.HelloRequest\x1a!.ebb.actuator.v1alpha1.HelloReply\x12[\n" +
 	"\tSoftTaint\x12'.ebb.actuator.v1alpha1.SoftTaintRequest\x1a%.ebb.actuator.v1alpha1.SoftTaintReply\x12O\n" +
@@ -1580,7 +1848,8 @@ const file_actuator_proto_rawDesc = "" +
 	"\x05Drain\x12#.ebb.actuator.v1alpha1.DrainRequest\x1a!.ebb.actuator.v1alpha1.DrainReply\x12R\n" +
 	"\x06Delete\x12$.ebb.actuator.v1alpha1.DeleteRequest\x1a\".ebb.actuator.v1alpha1.DeleteReply\x12X\n" +
 	"\bRollBack\x12&.ebb.actuator.v1alpha1.RollBackRequest\x1a$.ebb.actuator.v1alpha1.RollBackReply\x12L\n" +
-	"\x04Grow\x12\".ebb.actuator.v1alpha1.GrowRequest\x1a .ebb.actuator.v1alpha1.GrowReply\x12O\n" +
+	"\x04Grow\x12\".ebb.actuator.v1alpha1.GrowRequest\x1a .ebb.actuator.v1alpha1.GrowReply\x12I\n" +
+	"\x03Buy\x12!.ebb.actuator.v1alpha1.BuyRequest\x1a\x1f.ebb.actuator.v1alpha1.BuyReply\x12O\n" +
 	"\x05Taint\x12#.ebb.actuator.v1alpha1.TaintRequest\x1a!.ebb.actuator.v1alpha1.TaintReply\x12R\n" +
 	"\x06Status\x12$.ebb.actuator.v1alpha1.StatusRequest\x1a\".ebb.actuator.v1alpha1.StatusReply\x12a\n" +
 	"\vAcknowledge\x12).ebb.actuator.v1alpha1.AcknowledgeRequest\x1a'.ebb.actuator.v1alpha1.AcknowledgeReplyb\x06proto3"
@@ -1598,7 +1867,7 @@ func file_actuator_proto_rawDescGZIP() []byte {
 }
 
 var file_actuator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_actuator_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_actuator_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_actuator_proto_goTypes = []any{
 	(DeletionPhase)(0),         // 0: ebb.actuator.v1alpha1.DeletionPhase
 	(*HelloRequest)(nil),       // 1: ebb.actuator.v1alpha1.HelloRequest
@@ -1617,48 +1886,56 @@ var file_actuator_proto_goTypes = []any{
 	(*RollBackReply)(nil),      // 14: ebb.actuator.v1alpha1.RollBackReply
 	(*GrowRequest)(nil),        // 15: ebb.actuator.v1alpha1.GrowRequest
 	(*GrowReply)(nil),          // 16: ebb.actuator.v1alpha1.GrowReply
-	(*TaintRequest)(nil),       // 17: ebb.actuator.v1alpha1.TaintRequest
-	(*TaintReply)(nil),         // 18: ebb.actuator.v1alpha1.TaintReply
-	(*StatusRequest)(nil),      // 19: ebb.actuator.v1alpha1.StatusRequest
-	(*RunningDeletion)(nil),    // 20: ebb.actuator.v1alpha1.RunningDeletion
-	(*DeletionResult)(nil),     // 21: ebb.actuator.v1alpha1.DeletionResult
-	(*EvictedPod)(nil),         // 22: ebb.actuator.v1alpha1.EvictedPod
-	(*StatusReply)(nil),        // 23: ebb.actuator.v1alpha1.StatusReply
-	(*AcknowledgeRequest)(nil), // 24: ebb.actuator.v1alpha1.AcknowledgeRequest
-	(*AcknowledgeReply)(nil),   // 25: ebb.actuator.v1alpha1.AcknowledgeReply
+	(*MachineOrder)(nil),       // 17: ebb.actuator.v1alpha1.MachineOrder
+	(*BuyRequest)(nil),         // 18: ebb.actuator.v1alpha1.BuyRequest
+	(*BoughtMachine)(nil),      // 19: ebb.actuator.v1alpha1.BoughtMachine
+	(*BuyReply)(nil),           // 20: ebb.actuator.v1alpha1.BuyReply
+	(*TaintRequest)(nil),       // 21: ebb.actuator.v1alpha1.TaintRequest
+	(*TaintReply)(nil),         // 22: ebb.actuator.v1alpha1.TaintReply
+	(*StatusRequest)(nil),      // 23: ebb.actuator.v1alpha1.StatusRequest
+	(*RunningDeletion)(nil),    // 24: ebb.actuator.v1alpha1.RunningDeletion
+	(*DeletionResult)(nil),     // 25: ebb.actuator.v1alpha1.DeletionResult
+	(*EvictedPod)(nil),         // 26: ebb.actuator.v1alpha1.EvictedPod
+	(*StatusReply)(nil),        // 27: ebb.actuator.v1alpha1.StatusReply
+	(*AcknowledgeRequest)(nil), // 28: ebb.actuator.v1alpha1.AcknowledgeRequest
+	(*AcknowledgeReply)(nil),   // 29: ebb.actuator.v1alpha1.AcknowledgeReply
 }
 var file_actuator_proto_depIdxs = []int32{
 	5,  // 0: ebb.actuator.v1alpha1.DeletionOrder.moves:type_name -> ebb.actuator.v1alpha1.PlannedMove
 	6,  // 1: ebb.actuator.v1alpha1.BeginRequest.orders:type_name -> ebb.actuator.v1alpha1.DeletionOrder
-	0,  // 2: ebb.actuator.v1alpha1.RunningDeletion.phase:type_name -> ebb.actuator.v1alpha1.DeletionPhase
-	20, // 3: ebb.actuator.v1alpha1.StatusReply.running:type_name -> ebb.actuator.v1alpha1.RunningDeletion
-	21, // 4: ebb.actuator.v1alpha1.StatusReply.results:type_name -> ebb.actuator.v1alpha1.DeletionResult
-	22, // 5: ebb.actuator.v1alpha1.StatusReply.recent_evictions:type_name -> ebb.actuator.v1alpha1.EvictedPod
-	1,  // 6: ebb.actuator.v1alpha1.Actuator.Hello:input_type -> ebb.actuator.v1alpha1.HelloRequest
-	3,  // 7: ebb.actuator.v1alpha1.Actuator.SoftTaint:input_type -> ebb.actuator.v1alpha1.SoftTaintRequest
-	7,  // 8: ebb.actuator.v1alpha1.Actuator.Begin:input_type -> ebb.actuator.v1alpha1.BeginRequest
-	9,  // 9: ebb.actuator.v1alpha1.Actuator.Drain:input_type -> ebb.actuator.v1alpha1.DrainRequest
-	11, // 10: ebb.actuator.v1alpha1.Actuator.Delete:input_type -> ebb.actuator.v1alpha1.DeleteRequest
-	13, // 11: ebb.actuator.v1alpha1.Actuator.RollBack:input_type -> ebb.actuator.v1alpha1.RollBackRequest
-	15, // 12: ebb.actuator.v1alpha1.Actuator.Grow:input_type -> ebb.actuator.v1alpha1.GrowRequest
-	17, // 13: ebb.actuator.v1alpha1.Actuator.Taint:input_type -> ebb.actuator.v1alpha1.TaintRequest
-	19, // 14: ebb.actuator.v1alpha1.Actuator.Status:input_type -> ebb.actuator.v1alpha1.StatusRequest
-	24, // 15: ebb.actuator.v1alpha1.Actuator.Acknowledge:input_type -> ebb.actuator.v1alpha1.AcknowledgeRequest
-	2,  // 16: ebb.actuator.v1alpha1.Actuator.Hello:output_type -> ebb.actuator.v1alpha1.HelloReply
-	4,  // 17: ebb.actuator.v1alpha1.Actuator.SoftTaint:output_type -> ebb.actuator.v1alpha1.SoftTaintReply
-	8,  // 18: ebb.actuator.v1alpha1.Actuator.Begin:output_type -> ebb.actuator.v1alpha1.BeginReply
-	10, // 19: ebb.actuator.v1alpha1.Actuator.Drain:output_type -> ebb.actuator.v1alpha1.DrainReply
-	12, // 20: ebb.actuator.v1alpha1.Actuator.Delete:output_type -> ebb.actuator.v1alpha1.DeleteReply
-	14, // 21: ebb.actuator.v1alpha1.Actuator.RollBack:output_type -> ebb.actuator.v1alpha1.RollBackReply
-	16, // 22: ebb.actuator.v1alpha1.Actuator.Grow:output_type -> ebb.actuator.v1alpha1.GrowReply
-	18, // 23: ebb.actuator.v1alpha1.Actuator.Taint:output_type -> ebb.actuator.v1alpha1.TaintReply
-	23, // 24: ebb.actuator.v1alpha1.Actuator.Status:output_type -> ebb.actuator.v1alpha1.StatusReply
-	25, // 25: ebb.actuator.v1alpha1.Actuator.Acknowledge:output_type -> ebb.actuator.v1alpha1.AcknowledgeReply
-	16, // [16:26] is the sub-list for method output_type
-	6,  // [6:16] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	17, // 2: ebb.actuator.v1alpha1.BuyRequest.orders:type_name -> ebb.actuator.v1alpha1.MachineOrder
+	19, // 3: ebb.actuator.v1alpha1.BuyReply.machines:type_name -> ebb.actuator.v1alpha1.BoughtMachine
+	0,  // 4: ebb.actuator.v1alpha1.RunningDeletion.phase:type_name -> ebb.actuator.v1alpha1.DeletionPhase
+	24, // 5: ebb.actuator.v1alpha1.StatusReply.running:type_name -> ebb.actuator.v1alpha1.RunningDeletion
+	25, // 6: ebb.actuator.v1alpha1.StatusReply.results:type_name -> ebb.actuator.v1alpha1.DeletionResult
+	26, // 7: ebb.actuator.v1alpha1.StatusReply.recent_evictions:type_name -> ebb.actuator.v1alpha1.EvictedPod
+	1,  // 8: ebb.actuator.v1alpha1.Actuator.Hello:input_type -> ebb.actuator.v1alpha1.HelloRequest
+	3,  // 9: ebb.actuator.v1alpha1.Actuator.SoftTaint:input_type -> ebb.actuator.v1alpha1.SoftTaintRequest
+	7,  // 10: ebb.actuator.v1alpha1.Actuator.Begin:input_type -> ebb.actuator.v1alpha1.BeginRequest
+	9,  // 11: ebb.actuator.v1alpha1.Actuator.Drain:input_type -> ebb.actuator.v1alpha1.DrainRequest
+	11, // 12: ebb.actuator.v1alpha1.Actuator.Delete:input_type -> ebb.actuator.v1alpha1.DeleteRequest
+	13, // 13: ebb.actuator.v1alpha1.Actuator.RollBack:input_type -> ebb.actuator.v1alpha1.RollBackRequest
+	15, // 14: ebb.actuator.v1alpha1.Actuator.Grow:input_type -> ebb.actuator.v1alpha1.GrowRequest
+	18, // 15: ebb.actuator.v1alpha1.Actuator.Buy:input_type -> ebb.actuator.v1alpha1.BuyRequest
+	21, // 16: ebb.actuator.v1alpha1.Actuator.Taint:input_type -> ebb.actuator.v1alpha1.TaintRequest
+	23, // 17: ebb.actuator.v1alpha1.Actuator.Status:input_type -> ebb.actuator.v1alpha1.StatusRequest
+	28, // 18: ebb.actuator.v1alpha1.Actuator.Acknowledge:input_type -> ebb.actuator.v1alpha1.AcknowledgeRequest
+	2,  // 19: ebb.actuator.v1alpha1.Actuator.Hello:output_type -> ebb.actuator.v1alpha1.HelloReply
+	4,  // 20: ebb.actuator.v1alpha1.Actuator.SoftTaint:output_type -> ebb.actuator.v1alpha1.SoftTaintReply
+	8,  // 21: ebb.actuator.v1alpha1.Actuator.Begin:output_type -> ebb.actuator.v1alpha1.BeginReply
+	10, // 22: ebb.actuator.v1alpha1.Actuator.Drain:output_type -> ebb.actuator.v1alpha1.DrainReply
+	12, // 23: ebb.actuator.v1alpha1.Actuator.Delete:output_type -> ebb.actuator.v1alpha1.DeleteReply
+	14, // 24: ebb.actuator.v1alpha1.Actuator.RollBack:output_type -> ebb.actuator.v1alpha1.RollBackReply
+	16, // 25: ebb.actuator.v1alpha1.Actuator.Grow:output_type -> ebb.actuator.v1alpha1.GrowReply
+	20, // 26: ebb.actuator.v1alpha1.Actuator.Buy:output_type -> ebb.actuator.v1alpha1.BuyReply
+	22, // 27: ebb.actuator.v1alpha1.Actuator.Taint:output_type -> ebb.actuator.v1alpha1.TaintReply
+	27, // 28: ebb.actuator.v1alpha1.Actuator.Status:output_type -> ebb.actuator.v1alpha1.StatusReply
+	29, // 29: ebb.actuator.v1alpha1.Actuator.Acknowledge:output_type -> ebb.actuator.v1alpha1.AcknowledgeReply
+	19, // [19:30] is the sub-list for method output_type
+	8,  // [8:19] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_actuator_proto_init() }
@@ -1672,7 +1949,7 @@ func file_actuator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_actuator_proto_rawDesc), len(file_actuator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   25,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -57,6 +57,7 @@ const (
 	Actuator_Delete_FullMethodName      = "/ebb.actuator.v1alpha1.Actuator/Delete"
 	Actuator_RollBack_FullMethodName    = "/ebb.actuator.v1alpha1.Actuator/RollBack"
 	Actuator_Grow_FullMethodName        = "/ebb.actuator.v1alpha1.Actuator/Grow"
+	Actuator_Buy_FullMethodName         = "/ebb.actuator.v1alpha1.Actuator/Buy"
 	Actuator_Taint_FullMethodName       = "/ebb.actuator.v1alpha1.Actuator/Taint"
 	Actuator_Status_FullMethodName      = "/ebb.actuator.v1alpha1.Actuator/Status"
 	Actuator_Acknowledge_FullMethodName = "/ebb.actuator.v1alpha1.Actuator/Acknowledge"
@@ -81,6 +82,12 @@ type ActuatorClient interface {
 	// this has "grow" in HelloReply.cannot, and may return UNIMPLEMENTED.  NOT_FOUND: there is no
 	// such group; OUT_OF_RANGE: the group may not be so large.
 	Grow(ctx context.Context, in *GrowRequest, opts ...grpc.CallOption) (*GrowReply, error)
+	// Buys the machines of these orders, all of them or, if one is refused, none; and says whether
+	// their nodes are Ready.  ebb calls it again until they are: an order whose id the plugin has
+	// carried out buys nothing again, also after a restart.  A plugin that does not support this has
+	// "buy" in HelloReply.cannot, or returns UNIMPLEMENTED.  FAILED_PRECONDITION: it is refused, and
+	// the message says why and what to change; NOT_FOUND: there is no such group.
+	Buy(ctx context.Context, in *BuyRequest, opts ...grpc.CallOption) (*BuyReply, error)
 	// Puts a taint of a sizing policy on a node, or removes all taints with its taint_key; a node
 	// that already has a taint with that key keeps it.  A plugin that does not support this returns
 	// UNIMPLEMENTED.  INVALID_ARGUMENT: the taint_key is empty, or is that of the soft or the hard
@@ -169,6 +176,16 @@ func (c *actuatorClient) Grow(ctx context.Context, in *GrowRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *actuatorClient) Buy(ctx context.Context, in *BuyRequest, opts ...grpc.CallOption) (*BuyReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BuyReply)
+	err := c.cc.Invoke(ctx, Actuator_Buy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *actuatorClient) Taint(ctx context.Context, in *TaintRequest, opts ...grpc.CallOption) (*TaintReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(TaintReply)
@@ -218,6 +235,12 @@ type ActuatorServer interface {
 	// this has "grow" in HelloReply.cannot, and may return UNIMPLEMENTED.  NOT_FOUND: there is no
 	// such group; OUT_OF_RANGE: the group may not be so large.
 	Grow(context.Context, *GrowRequest) (*GrowReply, error)
+	// Buys the machines of these orders, all of them or, if one is refused, none; and says whether
+	// their nodes are Ready.  ebb calls it again until they are: an order whose id the plugin has
+	// carried out buys nothing again, also after a restart.  A plugin that does not support this has
+	// "buy" in HelloReply.cannot, or returns UNIMPLEMENTED.  FAILED_PRECONDITION: it is refused, and
+	// the message says why and what to change; NOT_FOUND: there is no such group.
+	Buy(context.Context, *BuyRequest) (*BuyReply, error)
 	// Puts a taint of a sizing policy on a node, or removes all taints with its taint_key; a node
 	// that already has a taint with that key keeps it.  A plugin that does not support this returns
 	// UNIMPLEMENTED.  INVALID_ARGUMENT: the taint_key is empty, or is that of the soft or the hard
@@ -256,6 +279,9 @@ func (UnimplementedActuatorServer) RollBack(context.Context, *RollBackRequest) (
 }
 func (UnimplementedActuatorServer) Grow(context.Context, *GrowRequest) (*GrowReply, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Grow not implemented")
+}
+func (UnimplementedActuatorServer) Buy(context.Context, *BuyRequest) (*BuyReply, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method Buy not implemented")
 }
 func (UnimplementedActuatorServer) Taint(context.Context, *TaintRequest) (*TaintReply, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Taint not implemented")
@@ -413,6 +439,24 @@ func _Actuator_Grow_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Actuator_Buy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BuyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ActuatorServer).Buy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Actuator_Buy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ActuatorServer).Buy(ctx, req.(*BuyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Actuator_Taint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(TaintRequest)
 	if err := dec(in); err != nil {
@@ -501,6 +545,10 @@ var Actuator_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Grow",
 			Handler:    _Actuator_Grow_Handler,
+		},
+		{
+			MethodName: "Buy",
+			Handler:    _Actuator_Buy_Handler,
 		},
 		{
 			MethodName: "Taint",
