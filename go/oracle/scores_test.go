@@ -129,12 +129,16 @@ func TestEveryPluginDistinguishesNodesAndSomePodsAreCompared(t *testing.T) {
 	}
 	scores := &w.stats.Scores
 	for _, plugin := range append(slices.Clone(scorePlugins), totalScore) {
-		if share := percent(scores.Apart[plugin], scores.Pods[plugin]); share < 1 {
-			t.Errorf("%s distinguished the nodes of %.1f%% of pods, want 1%%", plugin, share)
+		want := 1.0
+		if plugin == "DynamicResources" {
+			want = 0.1 // Few pods have claims with alternatives that several nodes serve.
+		}
+		if share := percent(scores.Apart[plugin], scores.Pods[plugin]); share < want {
+			t.Errorf("%s distinguished the nodes of %.1f%% of pods, want %.1f%%", plugin, share, want)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(scores.LeftOut)) {
-		if scores.LeftOut[key] < 100 {
+		if scores.LeftOut[key] < 50 {
 			t.Errorf("left out %d times: %s", scores.LeftOut[key], key)
 		}
 	}
