@@ -101,6 +101,12 @@ class BuyerTest : public testing::Test {
     shop_.calls.clear();
     loop_.Turn(kStart + after_s);
   }
+  LoopOptions Options() {
+    LoopOptions options;
+    options.buyer = &buyer_;
+    options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
+    return options;
+  }
   // All of a deletion's phases.
   void EndDeletions() {
     for (const RunningDeletion& each : shop_.status.running) {
@@ -115,9 +121,7 @@ class BuyerTest : public testing::Test {
   CountedRounds rounds_;
   Buyer buyer_{market_, {.interval_s = 1800, .ready_within_s = 900}};
   std::vector<std::string> log_;
-  Loop loop_{rounds_, shop_, {.buyer = &buyer_, .on_turn = [this](const LoopTurn& turn) {
-                                log_ = turn.log;
-                              }}};
+  Loop loop_{rounds_, shop_, Options()};
 };
 
 TEST_F(BuyerTest, NodesGoOnlyWhenTheBoughtNodesAreReady) {
@@ -164,8 +168,7 @@ TEST_F(BuyerTest, AnActuatorThatRefusesLeavesPlansThatOnlyRemove) {
 
 TEST_F(BuyerTest, AnActuatorThatBuysNothingSaysSo) {
   test::ScriptedActuator plain;
-  Loop loop(rounds_, plain,
-            {.buyer = &buyer_, .on_turn = [this](const LoopTurn& turn) { log_ = turn.log; }});
+  Loop loop(rounds_, plain, Options());
   loop.Turn(kStart);
   EXPECT_THAT(log_, Contains("refused: this actuator buys no machines"));
 }
@@ -217,7 +220,8 @@ TEST_F(BuyerTest, NodesThatBeginTogetherDoNotTakeEachOthersPods) {
 }
 
 TEST_F(BuyerTest, NoSearchBeginsWhileADeletionRuns) {
-  ActuatorStatus status{.running = {{.node = "x"}}};
+  ActuatorStatus status;
+  status.running = {{.node = "x"}};
   EXPECT_THAT(buyer_.Decide(shop_, status, kStart).log, IsEmpty());
   EXPECT_EQ(market_.found, 0);
   market_.answer = absl::UnavailableError("no cluster");

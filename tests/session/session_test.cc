@@ -201,7 +201,7 @@ TEST_F(SessionTest, WavesGoWithTheFormsThatHaveAPlaceForThem) {
 }
 
 TEST_F(SessionTest, AQuestionMayAskForPurchases) {
-  std::vector<std::string> objects = {ReplicaSetJson()};
+  std::vector<std::string> objects = {test::ReplicaSetJson()};
   for (const std::string name : {"a", "b", "c"}) {
     objects.push_back(NodeJson(
         name, absl::StrCat(R"(,"node.kubernetes.io/instance-type":"m4","kubernetes.io/hostname":")",
@@ -213,10 +213,9 @@ TEST_F(SessionTest, AQuestionMayAskForPurchases) {
   wire::PlanInput& input = *call.mutable_input();
   input.set_prices("prices: [{instanceType: m4, hourly: 0.2}]\n");
   auto& options = *input.mutable_settings()->mutable_options()->mutable_fields();
-  (*(*(*options["scaleDown"].mutable_struct_value()->mutable_fields())["planner"]
-          .mutable_struct_value()
-          ->mutable_fields())["scaleDownUtilizationThreshold"]
-        .mutable_number_value()) = 1;
+  auto& scale_down = *options["scaleDown"].mutable_struct_value()->mutable_fields();
+  auto& planner = *scale_down["planner"].mutable_struct_value()->mutable_fields();
+  planner["scaleDownUtilizationThreshold"].set_number_value(1);
   input.set_settings_over_session(true);
   wire::Replace& replace = *input.mutable_replace();
   replace.set_machine_types(
