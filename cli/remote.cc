@@ -113,7 +113,13 @@ absl::Status PutReplace(const PlanCommand& command, wire::PlanInput& input) {
   replace.set_min_saving(command.purchases.min_saving);
   replace.set_min_score(command.purchases.min_score);
   replace.set_allow_spot(command.purchases.allow_spot);
+  replace.set_max_tries(command.purchases.max_tries);
+  if (const std::optional<double> budget = command.ReplaceBudget()) {
+    replace.set_budget_seconds(*budget);
+  }
   if (command.machine_types.empty()) return absl::OkStatus();
+  replace.mutable_machine_type_groups()->Assign(command.machine_type_groups.begin(),
+                                                command.machine_type_groups.end());
   absl::StatusOr<std::string> text = ReadWholeFile(command.machine_types);
   if (!text.ok()) return text.status();
   replace.set_machine_types(*std::move(text));

@@ -11,8 +11,10 @@
 
 #include "base/printable.h"
 #include "engine/plan/karpenter.h"
+#include "groups/cloud_machines.h"
 #include "groups/groups.h"
 #include "groups/node_facts.h"
+#include "groups/node_pools.h"
 #include "platform/settings_file.h"
 #include "predicates/drainability.h"
 #include "snapshot/objects/quantity.h"
@@ -20,8 +22,8 @@
 namespace ebb {
 namespace {
 
-using Amounts = std::map<std::string, int64_t>;
-using Texts = std::map<std::string, std::string>;
+using Amounts = AmountMap;
+using Texts = TextMap;
 
 constexpr int64_t kPodsOfKubelet = 110;  // The kubelet's default of maxPods.
 
@@ -285,7 +287,8 @@ Amounts AllocatableOf(const Catalog& catalog, NodeId node) {
 class Finder {
  public:
   Finder(const ClusterSnapshot& snapshot, const NodeGroups& groups, const NodePrices& prices)
-      : catalog_(snapshot.catalog()),
+      : snapshot_(snapshot),
+        catalog_(snapshot.catalog()),
         groups_(groups),
         prices_(prices),
         facts_(FactsOfNodes(catalog_)),
@@ -295,6 +298,7 @@ class Finder {
       if (groups.Of(node) == kNoGroup || !MayBeCopied(node)) return;
       const auto group = static_cast<size_t>(groups.Of(node));
       siblings_[group].push_back({.node = node, .daemon_pods = DaemonPodsOn(snapshot, node)});
+      pools_seen_.insert(NodePoolOf(catalog_, node));
       for (const auto& [key, value] : catalog_.node(node).labels) {
         ++shared_[group].labels[{key, value}];
       }
@@ -307,11 +311,23 @@ class Finder {
   MachineCatalogue Find(const PriceList& list, const MachineFile* file) {
     for (size_t g = 0; g < siblings_.size(); ++g) AddShapes(GroupId{static_cast<uint32_t>(g)});
     if (file != nullptr) {
-      for (const FileMachine& each : file->machines) AddMachine(each, list);
+      if (file->is_cloud_list) FindGroupsOf(*file);
+      for (const FileMachine& each : file->machines) {
+        if (file->is_cloud_list) {
+          AddToGroups(each, list);
+        } else {
+          AddMachine(each, list);
+        }
+      }
     }
+    RefuseTooUniform();
     std::ranges::stable_sort(found_.usable, {}, [](const MachineType& type) {
-      return std::tuple(type.group, type.name, type.zone, type.capacity_type);
+      return std::tuple(type.pool == nullptr ? 0 : -type.pool->weight, type.group, type.name,
+                        type.zone, type.capacity_type);
     });
+    for (const auto& [name, pool] : catalog_.storage().karpenter().pools()) {
+      if (!pools_seen_.contains(name)) found_.Refuse(Why::kNoSibling, "all of NodePool " + name);
+    }
     return std::move(found_);
   }
 
@@ -362,6 +378,30 @@ class Finder {
       }
       const GroupId id{static_cast<uint32_t>(group - groups_.groups.begin())};
       for (const FileMachine::Offer& offer : machine.offers) AddOffer(machine, id, offer, list);
+    }
+  }
+
+  // The groups to which a cloud's list is offered: those with a NodePool, and those that are named.
+  void FindGroupsOf(const MachineFile& file) {
+    for (size_t g = 0; g < groups_.groups.size(); ++g) {
+      const bool is_named = IsIn(file.groups, groups_.groups[g].name);
+      const bool has_pool = std::ranges::any_of(siblings_[g], [&](const Sibling& each) {
+        return FindNodePool(catalog_, each.node) != nullptr;
+      });
+      if (is_named || has_pool) list_groups_.push_back(GroupId{static_cast<uint32_t>(g)});
+    }
+    for (const std::string& name : file.groups) {
+      if (std::ranges::find(groups_.groups, name, &NodeGroup::name) != groups_.groups.end())
+        continue;
+      found_.Refuse(Why::kUnknownGroup, "all of " + name);
+    }
+  }
+
+  void AddToGroups(const FileMachine& machine, const PriceList& list) {
+    if (list_groups_.empty()) found_.Refuse(Why::kNoGroups, machine.name);
+    if (machine.offers.empty()) found_.Refuse(Why::kNotSold, machine.name);
+    for (const GroupId group : list_groups_) {
+      for (const FileMachine::Offer& offer : machine.offers) AddOffer(machine, group, offer, list);
     }
   }
 
@@ -430,8 +470,146 @@ class Finder {
     if (pool != nullptr && pool->is_static) {
       return found_.Refuse(Why::kStaticNodePool, ToText(type));
     }
+    type.capacity =
+        type.of_file == nullptr ? CapacityOf(catalog_, sibling) : type.of_file->capacity;
+    type.daemon_pods = DaemonPodsOn(snapshot_, sibling);
     SetLooks(sibling, group, type);
+    if (pool != nullptr && !MayBuy(*pool, sibling, type)) return;
     found_.usable.push_back(std::move(type));
+  }
+
+  // Whether the NodePool allows the type.  Sets what a new node has of the NodePool.
+  bool MayBuy(const KarpenterObjects::Pool& pool, NodeId sibling, MachineType& type) {
+    type.pool = &pool;
+    const auto refuse = [&](Why why, const std::string& what) {
+      found_.Refuse(why, fmt::format("{} ({}: {})", ToText(type), pool.name, what));
+      return false;
+    };
+    if (const std::string place = UnreadRequirement(pool); !place.empty()) {
+      return refuse(Why::kRequirementsNotRead, place);
+    }
+    SetLooksOfPool(pool, sibling, type);
+    const bool has_gpu = type.capacity.contains("nvidia.com/gpu");
+    const auto is_unknown = [&](std::string_view key) {
+      const bool is_of_gpu = key.find("-gpu-") != std::string_view::npos;
+      return type.of_file != nullptr && IsHardware(key) && (has_gpu || !is_of_gpu);
+    };
+    const Texts labels = LabelsOf(sibling, type);
+    if (const std::string key = UnmetRequirement(pool, labels, is_unknown); !key.empty()) {
+      return refuse(Why::kRequirementsNotMet, key);
+    }
+    for (const KarpenterObjects::Requirement& each : pool.requirements) {
+      if (!each.min_values) continue;
+      const auto value = labels.find(each.key);
+      if (value != labels.end()) values_[{&pool, each.key}].insert(value->second);
+    }
+    const auto [used, is_new] = used_.try_emplace(&pool);
+    if (is_new) used->second = UsedOfLimits(snapshot_, pool);
+    Amounts with = used->second;
+    CountNode(type.capacity, with);
+    const std::string resource = ExceededLimit(pool, with);
+    return resource.empty() || refuse(Why::kLimitExceeded, resource);
+  }
+
+  static bool IsHardware(std::string_view key) {
+    return std::ranges::any_of(kHardwareLabels,
+                               [&](std::string_view prefix) { return key.starts_with(prefix); });
+  }
+
+  // The labels and taints of the NodePool's template, and the labels that its requirements set.
+  void SetLooksOfPool(const KarpenterObjects::Pool& pool, NodeId sibling, MachineType& type) const {
+    if (type.of_file != nullptr) {
+      type.pool_labels = type.of_file->pool_labels;
+      type.pool_labels.merge(MachineLabels(type.name, type.capacity));
+    }
+    for (const auto& [key, value] : pool.labels) {
+      if (!IsOfOffer(key)) type.pool_labels[key] = value;
+    }
+    for (const KarpenterObjects::Requirement& each : pool.requirements) {
+      if (IsOfMachine(each.key) || type.pool_labels.contains(each.key)) continue;
+      const bool is_one = each.op == "In" && each.values.size() == 1;
+      if (is_one) {
+        type.pool_labels[each.key] = each.values[0];
+      } else if (!Meets(each, ValueOn(sibling, each.key))) {
+        type.left_out.insert(each.key);  // Karpenter chooses a value that pods ask for.
+      }
+    }
+    for (const KarpenterObjects::PoolTaint& each : pool.taints) {
+      if (each.is_startup) {
+        type.startup_taints.insert(each.key);
+        continue;
+      }
+      const auto is_it = [&](const auto& key, const auto& value, const auto& effect) {
+        return key == each.key && value == each.value && effect == each.effect;
+      };
+      const bool is_there =
+          std::ranges::any_of(catalog_.node(sibling).taints,
+                              [&](const Taint& own) {
+                                return is_it(catalog_.Text(own.key), catalog_.Text(own.value),
+                                             catalog_.Text(own.effect_text));
+                              }) ||
+          std::ranges::any_of(type.group_taints, [&](const MachineTaint& own) {
+            return is_it(own.key, own.value, own.effect);
+          });
+      if (!is_there) {
+        type.group_taints.push_back({.key = each.key, .value = each.value, .effect = each.effect});
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<std::string> ValueOn(NodeId node, std::string_view key) const {
+    for (const auto& label : catalog_.node(node).labels) {
+      if (catalog_.Text(label.key) == key) return std::string(catalog_.Text(label.value));
+    }
+    return std::nullopt;
+  }
+
+  // The labels of a new node that requirements may be about.
+  [[nodiscard]] Texts LabelsOf(NodeId sibling, const MachineType& type) const {
+    const NodeFacts& facts = facts_[Index(sibling)];
+    Texts labels;
+    for (const auto& label : catalog_.node(sibling).labels) {
+      const std::string_view key = catalog_.Text(label.key);
+      if (!type.left_out.contains(key)) labels[std::string(key)] = catalog_.Text(label.value);
+    }
+    for (const auto& [key, value] : type.pool_labels) labels[key] = value;
+    if (type.of_file != nullptr) {
+      for (const auto& [key, value] : type.of_file->labels) labels[key] = value;
+    }
+    const auto put = [&](const auto& keys, std::string_view value) {
+      for (const std::string_view key : keys) {
+        if (!value.empty()) labels[std::string(key)] = value;
+      }
+    };
+    put(kZoneLabels, type.zone);
+    put(kRegionLabels, facts.region);
+    put(kInstanceTypeLabels, type.name);
+    labels["karpenter.sh/capacity-type"] = type.capacity_type;
+    for (const auto& [beta, key] : {std::pair("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+                                    std::pair("beta.kubernetes.io/os", "kubernetes.io/os")}) {
+      if (const auto value = labels.find(key); value != labels.end()) labels[beta] = value->second;
+    }
+    return labels;
+  }
+
+  // minValues: the types that a NodePool allows must have so many values of a label.
+  void RefuseTooUniform() {
+    const auto lacking = [&](const MachineType& type) {
+      if (type.pool == nullptr) return std::string();
+      for (const KarpenterObjects::Requirement& each : type.pool->requirements) {
+        const auto values = values_.find({type.pool, each.key});
+        const size_t count = values == values_.end() ? 0 : values->second.size();
+        if (each.min_values && static_cast<int64_t>(count) < *each.min_values) return each.key;
+      }
+      return std::string();
+    };
+    std::erase_if(found_.usable, [&](const MachineType& type) {
+      const std::string key = lacking(type);
+      if (key.empty()) return false;
+      found_.Refuse(Why::kRequirementsNotMet,
+                    fmt::format("{} ({}: minValues of {})", ToText(type), type.pool->name, key));
+      return true;
+    });
   }
 
   // What a new node has of its sibling and of its group.
@@ -453,12 +631,11 @@ class Finder {
                               key == "alpha.eksctl.io/instance-id" ||
                               (key.starts_with("topology.") && !is_place);
       const bool is_of_all = is_place || shared.labels.at({label.key, label.value}) == nodes;
-      const bool is_hardware =
-          is_other_type && (value == facts.instance_type ||
-                            std::ranges::any_of(kHardwareLabels, [&](std::string_view prefix) {
-                              return key.starts_with(prefix);
-                            }));
-      if (is_of_node || !is_of_all || is_hardware) type.left_out.emplace(key);
+      const bool is_hardware = is_other_type && (value == facts.instance_type || IsHardware(key));
+      // The same on all nodes of this instance type.
+      const bool is_of_type = !is_other_type && (key.starts_with(kHardwareLabels[0]) ||
+                                                 key.starts_with(kHardwareLabels[1]));
+      if (is_of_node || !(is_of_all || is_of_type) || is_hardware) type.left_out.emplace(key);
     }
     for (const auto& [key, value, effect] : shared.taints) {
       const bool is_own = std::ranges::any_of(catalog_.node(node).taints, [&](const Taint& own) {
@@ -480,12 +657,18 @@ class Finder {
     std::set<std::tuple<TextId, TextId, TextId>> taints;  // Key, value and effect.
   };
 
+  const ClusterSnapshot& snapshot_;
   const Catalog& catalog_;
   const NodeGroups& groups_;
   const NodePrices& prices_;
   const std::vector<NodeFacts> facts_;          // By NodeId.
   std::vector<std::vector<Sibling>> siblings_;  // By GroupId.
   std::vector<Shared> shared_;                  // By GroupId.
+  std::vector<GroupId> list_groups_;            // For a cloud's list.
+  std::set<std::string_view> pools_seen_;       // Of nodes that may be copied.
+  std::map<const KarpenterObjects::Pool*, Amounts> used_;
+  // The values of a label that has minValues, on types that are allowed.
+  std::map<std::pair<const KarpenterObjects::Pool*, std::string>, std::set<std::string>> values_;
   MachineCatalogue found_;
 };
 
@@ -501,12 +684,23 @@ WhyText TextOf(MachineCatalogue::Why why) {
       return {"NoPrice", "no price is known"};
     case kUnknownGroup:
       return {"UnknownGroup", "the cluster has no such group"};
+    case kNoGroups:
+      return {"NoGroups",
+              "the list names no groups, and the cluster has no NodePool; --machine-type-groups "
+              "names some"};
     case kGroupAtMaximum:
       return {"GroupAtMaximum", "the group has its largest size"};
     case kAtomicGroup:
       return {"AtomicGroup", "the group is scaled as a whole"};
     case kStaticNodePool:
       return {"StaticNodePool", "its NodePool has a fixed number of nodes"};
+    case kRequirementsNotRead:
+      return {"RequirementsNotRead",
+              "its NodePool has a requirement or field that ebb cannot read"};
+    case kRequirementsNotMet:
+      return {"RequirementsNotMet", "it does not meet the requirements of its NodePool"};
+    case kLimitExceeded:
+      return {"LimitExceeded", "its NodePool would exceed its limits"};
     case kNoZone:
       return {"NoZone", "the group has no ready node in the zone to take labels from"};
     case kNoSibling:
@@ -521,6 +715,11 @@ WhyText TextOf(MachineCatalogue::Why why) {
     case kSpotFromOnDemand:
       return {"SpotFromOnDemand",
               "pods of an on-demand node would move to it; --allow-spot permits that"};
+    case kNotSold:
+      return {"NotSold", "the list offers it on demand or as spot in no zone"};
+    case kLeftOut:
+      return {"LeftOut",
+              "more types can be bought than are tried, and the bound values others more"};
     case kTooFewSpotTypes:
       return {"TooFewSpotTypes",
               "one spot node would be replaced by it, and fewer than 15 cheaper spot types are "
@@ -532,7 +731,7 @@ WhyText TextOf(MachineCatalogue::Why why) {
 }  // namespace
 
 absl::StatusOr<MachineFile> ReadMachineFile(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  const absl::StatusOr<std::string> text = ReadWholeFile(path, kDataLimits.bytes);
   if (!text.ok()) return text.status();
   return ParseMachineFile(path, *text);
 }
@@ -540,6 +739,11 @@ absl::StatusOr<MachineFile> ReadMachineFile(const std::string& path) {
 absl::StatusOr<MachineFile> ParseMachineFile(const std::string& name, const std::string& text) {
   MachineFile file;
   file.file = name;
+  if (IsCloudMachineList(text)) {
+    absl::Status read = ReadCloudMachines(name, text, file);
+    if (!read.ok()) return read;
+    return file;
+  }
   absl::Status read =
       ParseSettings(name, text, [&](const YAML::Node& root) { return ReadMachines(root, file); });
   if (!read.ok()) return read;

@@ -11,7 +11,8 @@
 // A new node looks like a node of its group, its sibling: it has the sibling's DaemonSets' pods,
 // the labels that all ready nodes of the group share, and the taints that any of them has.  A type
 // is usable only if there is a sibling with its capacity type and one in its zone, so that no label
-// has to be invented.  Unusable types are listed with the reason.
+// has to be invented.  The requirements and limits of a group's NodePool (node_pools.h) decide
+// which types, zones and capacity types are usable.  Unusable types are listed with the reason.
 //
 // The file is YAML or JSON:
 //
@@ -28,6 +29,8 @@
 //     offers:                          # where and how it is sold
 //     - {zones: [z1, z2], capacityType: on-demand, hourly: 0.1008}
 //     - {capacityType: spot}           # default: the group's zones, and the price of --prices
+//
+// Or it is a list of a cloud's tool (cloud_machines.h).
 //
 // Units:   as objects.h: milli-CPU, else whole units; prices per hour in the currency of the
 //          price list.
@@ -49,38 +52,12 @@
 
 #include "absl/status/statusor.h"
 #include "engine/plan/node_groups.h"
+#include "groups/machine_file.h"
 #include "groups/node_facts.h"
 #include "groups/prices.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
-
-struct MachineTaint {
-  std::string key;
-  std::string value;
-  std::string effect;
-};
-
-// A machine of the file.
-struct FileMachine {
-  struct Offer {
-    std::vector<std::string> zones;
-    std::string capacity_type;
-    std::optional<double> hourly;
-  };
-  std::string name;
-  std::vector<std::string> groups;
-  std::map<std::string, int64_t> capacity;
-  std::map<std::string, int64_t> allocatable;  // The capacity without the overhead.
-  std::map<std::string, std::string> labels;
-  std::vector<MachineTaint> taints;
-  std::vector<Offer> offers;
-};
-
-struct MachineFile {
-  std::string file;
-  std::vector<FileMachine> machines;
-};
 
 absl::StatusOr<MachineFile> ReadMachineFile(const std::string& path);
 // `name` stands for the file in errors.
@@ -100,7 +77,15 @@ struct MachineType {
   // nodes of the group lack or have with another value, and for another instance type those about
   // hardware.
   std::set<std::string, std::less<>> left_out = {};
-  std::vector<MachineTaint> group_taints = {};  // Of other nodes of the group.
+  std::vector<MachineTaint> group_taints = {};  // Of other nodes of the group, and of its NodePool.
+  // Of its NodePool.  Empty, or null: the group is none of Karpenter's, or its NodePool is not
+  // known.
+  const KarpenterObjects::Pool* pool = nullptr;
+  std::map<std::string, std::string> pool_labels = {};
+  std::set<std::string, std::less<>> startup_taints =
+      {};  // Keys of taints that a ready node lacks.
+  std::map<std::string, int64_t> capacity = {};
+  size_t daemon_pods = 0;  // Pods of DaemonSets and static pods of the sibling.
   // Null: the new node is like its sibling in everything.  Points into the MachineFile.
   const FileMachine* of_file = nullptr;
 
@@ -119,26 +104,34 @@ struct UnusableTypes {
 
 class MachineCatalogue {
  public:
-  std::vector<MachineType> usable;  // By group, name, zone and capacity type.
+  // By weight of the NodePool, the largest first, group, name, zone and capacity type.
+  std::vector<MachineType> usable;
   std::vector<UnusableTypes> unusable;
 
   enum class Why : uint8_t {
     kNoPrice,
     kUnknownGroup,
+    kNoGroups,
     kGroupAtMaximum,
     kAtomicGroup,
     kStaticNodePool,
+    kRequirementsNotRead,
+    kRequirementsNotMet,
+    kLimitExceeded,
     kNoZone,
     kNoSibling,
     kDominated,
     kTooDear,
     kSpotFromOnDemand,
     kTooFewSpotTypes,
+    kNotSold,
+    kLeftOut,
   };
   void Refuse(Why why, std::string name);
 };
 
-// `file`: null: only the cluster's own shapes; otherwise it must outlive the types.
+// `file`: null: only the cluster's own shapes; otherwise it must outlive the types.  So must the
+// snapshot's catalog.
 MachineCatalogue FindMachineTypes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const NodePrices& prices, const PriceList& list,
                                   const MachineFile* file);

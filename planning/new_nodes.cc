@@ -75,6 +75,7 @@ void SetLabels(const MachineType& type, const std::string& name, Json& labels) {
   if (!labels.is_object()) labels = Json::object();
   for (const std::string& key : type.left_out) labels.erase(key);
   labels[std::string(kHostname)] = name;
+  for (const auto& [key, value] : type.pool_labels) labels[key] = value;
   if (type.of_file == nullptr) return;
   for (const std::string_view key : kInstanceTypeLabels) {
     if (key == kInstanceTypeLabels[0] || labels.contains(key)) labels[std::string(key)] = type.name;
@@ -94,13 +95,14 @@ bool Passes(std::string_view taint) {
 Json TaintsOf(const MachineType& type, const Json& spec) {
   Json taints = Json::array();
   for (const Json& taint : spec.value("taints", Json::array())) {
-    if (!Passes(taint.value("key", ""))) taints.push_back(taint);
+    const std::string key = taint.value("key", "");
+    if (!Passes(key) && !type.startup_taints.contains(key)) taints.push_back(taint);
   }
   const auto add = [&](const MachineTaint& taint) {
     taints.push_back({{"key", taint.key}, {"value", taint.value}, {"effect", taint.effect}});
   };
   for (const MachineTaint& taint : type.group_taints) {
-    if (!Passes(taint.key)) add(taint);
+    if (!Passes(taint.key) && !type.startup_taints.contains(taint.key)) add(taint);
   }
   if (type.of_file != nullptr) std::ranges::for_each(type.of_file->taints, add);
   return taints;

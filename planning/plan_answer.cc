@@ -299,14 +299,17 @@ absl::StatusOr<PlanResult> TryPlanUnverified(const PlanQuery& query, const NodeG
 absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
                                      ClusterSnapshot& snapshot, std::span<const PodId> pending,
                                      std::span<const int64_t> worth, const Parallelism& parallelism,
-                                     DeletionsInSnapshot deletions) {
+                                     DeletionsInSnapshot deletions, SearchEffort effort) {
   std::vector<NodeId> candidates;
   absl::StatusOr<PlanRequest> request = RequestOf(query, snapshot.catalog(), pending, candidates);
   if (!request.ok()) return request.status();
   request->deletions = deletions;
   request->verify = false;
   const SearchQuery search = query.search.value_or(SearchQuery());
-  SearchOptions options{.seed = search.seed, .worth = worth, .on_better = nullptr};
+  SearchOptions options{.seed = search.seed,
+                        .worth = worth,
+                        .quick = effort == SearchEffort::kQuick,
+                        .on_better = nullptr};
   if (search.iterations) options.iterations = *search.iterations;
   std::optional<ClockDeadline> limit;
   if (query.seconds) {
@@ -316,6 +319,18 @@ absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& g
       OptimizePlan(snapshot, groups, *request, options, parallelism);
   if (!found.ok()) return found.status();
   return std::move(found->best);
+}
+
+absl::StatusOr<RemovalBound> TryBound(const PlanQuery& query, const NodeGroups& groups,
+                                      const ClusterSnapshot& snapshot,
+                                      std::span<const PodId> pending,
+                                      std::span<const int64_t> worth,
+                                      std::span<const BoundOffer> offers) {
+  std::vector<NodeId> candidates;
+  absl::StatusOr<PlanRequest> request = RequestOf(query, snapshot.catalog(), pending, candidates);
+  if (!request.ok()) return request.status();
+  request->deletions = DeletionsInSnapshot::kPlanBeside;
+  return BoundRemovals(snapshot, groups, *request, worth, nullptr, offers);
 }
 
 absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedCluster& cluster,

@@ -41,6 +41,7 @@
 #include "planning/plan_hooks.h"
 #include "planning/plan_query.h"
 #include "report/plan_report.h"
+#include "search/bound.h"
 #include "search/frontier.h"
 #include "snapshot/import/input_warning.h"
 #include "snapshot/import/load_cluster.h"
@@ -106,6 +107,8 @@ absl::StatusOr<PlanResult> TryPlanUnverified(const PlanQuery& query, const NodeG
                                              ClusterSnapshot& snapshot,
                                              std::span<const PodId> pending);
 
+enum class SearchEffort : uint8_t { kFull, kQuick };  // SearchOptions::quick.
+
 // The best plan that a search finds, for loops.  Their rounds account for nodes in deletion and
 // verify their own plan, so this function does neither.  `worth`: of removing a node, by NodeId
 // (search/search.h).  Uses the seed and the maximum `iterations` of `query.search`;
@@ -114,7 +117,16 @@ absl::StatusOr<PlanResult> TryPlanUnverified(const PlanQuery& query, const NodeG
 absl::StatusOr<PlanResult> TrySearch(
     const PlanQuery& query, const NodeGroups& groups, ClusterSnapshot& snapshot,
     std::span<const PodId> pending, std::span<const int64_t> worth, const Parallelism& parallelism,
-    DeletionsInSnapshot deletions = DeletionsInSnapshot::kLeftToCaller);
+    DeletionsInSnapshot deletions = DeletionsInSnapshot::kLeftToCaller,
+    SearchEffort effort = SearchEffort::kFull);
+
+// An upper bound of the worth of every plan, less the price of the nodes that are bought for it
+// (search/bound.h).  The snapshot has a node for each offer.
+absl::StatusOr<RemovalBound> TryBound(const PlanQuery& query, const NodeGroups& groups,
+                                      const ClusterSnapshot& snapshot,
+                                      std::span<const PodId> pending,
+                                      std::span<const int64_t> worth,
+                                      std::span<const BoundOffer> offers);
 
 // For each number of evictions, the best plan found (search/frontier.h).
 struct FrontierAnswer {

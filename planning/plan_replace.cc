@@ -13,9 +13,13 @@
 
 #include "base/figures.h"
 #include "base/text.h"
+#include "engine/plan/karpenter.h"
+#include "groups/node_pools.h"
+#include "planning/check_purchases.h"
 #include "planning/new_nodes.h"
 #include "predicates/drainability.h"
 #include "report/plan_totals.h"
+#include "report/plan_warnings.h"
 #include "search/removable.h"
 #include "snapshot/live/change_batch.h"
 
@@ -178,6 +182,8 @@ struct Trial {
   std::optional<Why> refused = {};
   PlanPurchases::Figures figures = {};
   NodeBasket used = {};  // The new nodes that take pods.
+  // On-demand nodes that stay because their pods would move to new spot nodes.
+  std::set<std::string> kept = {};
 
   [[nodiscard]] bool IsBetterThan(const Trial& other) const {
     const double gain = figures.saved_per_hour - other.figures.saved_per_hour;
@@ -200,17 +206,17 @@ class Replacing {
 
   absl::StatusOr<std::unique_ptr<ReplaceAnswer>> Run() {
     query_.search = SearchQuery{.iterations = replace_.iterations, .for_cost = true};
-    trial_query_ = query_;
-    trial_query_.search->iterations = replace_.iterations_of_trials;
+    if (replace_.budget_s) ends_ = Clock::now() + DurationOf(*replace_.budget_s);
     const std::vector<InputWarning> warnings = checked_.warnings;
     if (absl::Status s = PlanWithout(); !s.ok()) return s;
     FindTypes();
-    purchases().types = types_.usable.size();
     if (!types_.usable.empty()) {
       absl::Status chosen = Choose(warnings);
       rows_ = nullptr;
       if (!chosen.ok()) return chosen;
+      purchases().types = tried_types_.size();
     } else {
+      purchases().why_no_bound = "no machine type can be bought";
       purchases().why_none = "no machine type can be bought";
     }
     ListUnusable();
@@ -297,16 +303,18 @@ class Replacing {
     }
   }
 
+  // New nodes of a group have the same taints, whatever their siblings are.
   [[nodiscard]] bool IsDominated(size_t index) const {
+    static const std::map<std::string, std::string> kNone;
     const MachineType& type = types_.usable[index];
-    const auto labels_of = [](const MachineType& each) {
-      return each.of_file == nullptr ? std::map<std::string, std::string>() : each.of_file->labels;
+    const auto labels_of = [](const MachineType& each) -> const auto& {
+      return each.of_file == nullptr ? kNone : each.of_file->labels;
     };
     for (size_t i = 0; i < types_.usable.size(); ++i) {
       const MachineType& other = types_.usable[i];
-      if (i == index || other.group != type.group || other.zone != type.zone ||
-          other.capacity_type != type.capacity_type || other.hourly > type.hourly ||
-          labels_of(other) != labels_of(type) ||
+      if (i == index || other.group != type.group || other.hourly > type.hourly ||
+          other.zone != type.zone || other.capacity_type != type.capacity_type ||
+          other.daemon_pods > type.daemon_pods || labels_of(other) != labels_of(type) ||
           (other.of_file != nullptr && !other.of_file->taints.empty())) {
         continue;
       }
@@ -316,7 +324,8 @@ class Replacing {
       });
       if (!offers_all) continue;
       // Of two equal types the first stays.
-      const bool are_equal = other.hourly == type.hourly && other.allocatable == type.allocatable;
+      const bool are_equal = other.hourly == type.hourly && other.allocatable == type.allocatable &&
+                             other.daemon_pods == type.daemon_pods;
       if (!are_equal || i < index) return true;
     }
     return false;
@@ -334,7 +343,7 @@ class Replacing {
       std::set<std::string> names;
       std::map<TypeIndex, size_t> counts;
       for (const TypeIndex type : basket) names.insert(rows.of(type)[counts[type]++].name);
-      if (absl::Status s = PlanWith(basket, names, warnings); !s.ok()) return s;
+      if (absl::Status s = PlanWith(basket, names, best->kept, warnings); !s.ok()) return s;
       // Bought nodes without pods are not bought: the plan is made again without them.
       NodeBasket used;
       for (size_t i = 0; i < purchases().buy.size(); ++i) {
@@ -376,13 +385,98 @@ class Replacing {
     answer_->version.reset();
   }
 
+  // Bounds what any set of new nodes can save.  Chooses the types that are tried.
+  absl::Status Bound() {
+    if (absl::Status s = rows_->Ensure(std::vector<size_t>(types_.usable.size(), 1)); !s.ok()) {
+      return s;
+    }
+    SetWorth();
+    ClusterSnapshot snapshot = rows_->snapshot();
+    std::vector<int64_t> worth(hourly_.size());
+    // Rounded so that the bound can only become larger.
+    for (size_t i = 0; i < worth.size(); ++i) {
+      worth[i] = static_cast<int64_t>(std::ceil(hourly_[i] * kWorthOfUnit));
+    }
+    std::vector<BoundOffer> offers;
+    for (TypeIndex type = 0; type < types_.usable.size(); ++type) {
+      const MachineType& of = types_.usable[type];
+      const Row& row = rows_->of(type).front();
+      snapshot.AddNode(row.node);
+      for (const PodId pod : row.pods) snapshot.AddPod(pod, row.node);
+      const auto& groups = answer_->without->groups.groups;
+      offers.push_back({.node = row.node,
+                        .copies = MostOf(type),
+                        .price = static_cast<int64_t>(std::floor(of.hourly * kWorthOfUnit)),
+                        .group = groups[static_cast<size_t>(of.group)].FollowsKarpenter()
+                                     ? of.group
+                                     : kNoGroup});
+    }
+    absl::StatusOr<RemovalBound> bound =
+        TryBound(query_, rows_->groups(), snapshot, rows_->cluster().pending, worth, offers);
+    if (!bound.ok()) return bound.status();
+    if (answer_->without->request.pass.in_deletion.empty()) {
+      const double most = static_cast<double>(bound->worth) / kWorthOfUnit;
+      purchases().least_cost_per_hour = std::max(0.0, purchases().cost_per_hour - most);
+    } else {
+      purchases().why_no_bound = "nodes are being deleted, whose pods may also need new nodes";
+    }
+    ChooseTypes(bound->gain);
+    bought_in_bound_ = std::move(bound->bought);
+    return absl::OkStatus();
+  }
+
+  // The most nodes of the type that may be bought.
+  [[nodiscard]] int64_t MostOf(TypeIndex type) {
+    NodeBasket basket(1, type);
+    while (basket.size() < replace_.max_new_nodes && WhyFull(basket).empty()) {
+      basket.push_back(type);
+    }
+    return static_cast<int64_t>(basket.size());
+  }
+
+  void ChooseTypes(const std::vector<double>& gain) {
+    for (TypeIndex type = 0; type < types_.usable.size(); ++type) tried_types_.push_back(type);
+    if (tried_types_.size() <= kTypesMax) return;
+    std::ranges::stable_sort(tried_types_, std::greater(),
+                             [&](TypeIndex type) { return gain[type]; });
+    for (size_t i = kTypesMax; i < tried_types_.size(); ++i) {
+      types_.Refuse(Why::kLeftOut, ToText(types_.usable[tried_types_[i]]));
+    }
+    tried_types_.resize(kTypesMax);
+    std::ranges::sort(tried_types_);
+  }
+
+  // What the relaxed problem buys, rounded down, to the nearest and up.
+  [[nodiscard]] std::vector<NodeBasket> BasketsOfBound() {
+    std::vector<TypeIndex> types = tried_types_;
+    std::ranges::stable_sort(types, std::greater(),
+                             [&](TypeIndex type) { return bought_in_bound_[type]; });
+    std::vector<NodeBasket> baskets;
+    for (const double add : {0.01, 0.5, 0.95}) {
+      NodeBasket basket;
+      for (const TypeIndex type : types) {
+        auto copies = static_cast<size_t>(bought_in_bound_[type] + add);
+        while (copies-- > 0 && basket.size() < replace_.max_new_nodes) {
+          basket.push_back(type);
+          if (!WhyFull(basket).empty()) basket.pop_back();
+        }
+      }
+      if (!basket.empty()) baskets.push_back(std::move(basket));
+    }
+    return baskets;
+  }
+
   absl::StatusOr<Trial> Search() {
-    absl::StatusOr<Trial> best = Best({NodeBasket()});
+    if (absl::Status s = Bound(); !s.ok()) return s;
+    std::vector<NodeBasket> first = BasketsOfBound();
+    first.insert(first.begin(), NodeBasket());
+    absl::StatusOr<Trial> best = Best(std::move(first));
     if (!best.ok()) return best;
+    best->basket = best->used;
     while (best->basket.size() < replace_.max_new_nodes) {
       std::vector<NodeBasket> baskets;
       for (size_t copies = 1; best->basket.size() + copies <= replace_.max_new_nodes; copies *= 2) {
-        for (TypeIndex type = 0; type < types_.usable.size(); ++type) {
+        for (const TypeIndex type : tried_types_) {
           NodeBasket basket = best->basket;
           basket.insert(basket.end(), copies, type);
           baskets.push_back(std::move(basket));
@@ -395,22 +489,31 @@ class Replacing {
       next->basket = next->used;
       best = std::move(next);
     }
-    if (replace_.max_new_nodes == 1 || best->basket.empty()) return best;
+    while (!best->basket.empty() && (replace_.max_new_nodes > 1)) {
+      absl::StatusOr<Trial> improved = Best(Neighbours(best->basket));
+      if (!improved.ok()) return improved;
+      if (!improved->IsBetterThan(*best)) break;
+      improved->basket = improved->used;
+      best = std::move(improved);
+    }
+    return BestInFull();
+  }
+
+  // The sets with another type in place of a node, and with one node less.
+  [[nodiscard]] std::vector<NodeBasket> Neighbours(const NodeBasket& basket) const {
     std::vector<NodeBasket> baskets;
-    for (size_t i = 0; i < best->basket.size(); ++i) {
-      if (i > 0 && best->basket[i] == best->basket[i - 1]) continue;
-      NodeBasket fewer = best->basket;
+    for (size_t i = 0; i < basket.size(); ++i) {
+      if (i > 0 && basket[i] == basket[i - 1]) continue;
+      NodeBasket fewer = basket;
       fewer.erase(fewer.begin() + static_cast<ptrdiff_t>(i));
-      for (TypeIndex type = 0; type < types_.usable.size(); ++type) {
+      for (const TypeIndex type : tried_types_) {
         NodeBasket other = fewer;
         other.push_back(type);
         baskets.push_back(std::move(other));
       }
       baskets.push_back(std::move(fewer));
     }
-    absl::StatusOr<Trial> improved = Best(std::move(baskets));
-    if (improved.ok() && improved->IsBetterThan(*best)) return improved;
-    return best;
+    return baskets;
   }
 
   // Whether a trial with more new nodes is worth them.
@@ -424,11 +527,10 @@ class Replacing {
     std::erase_if(baskets, [&](const NodeBasket& basket) {
       return !FitsGroups(basket) || (!basket.empty() && !tried_.insert(basket).second);
     });
-    if (purchases().tried + baskets.size() > kTriesMax) {
-      baskets.resize(kTriesMax - std::min(kTriesMax, purchases().tried));
+    if (purchases().tried + baskets.size() > replace_.max_tries) {
+      baskets.resize(replace_.max_tries - std::min(replace_.max_tries, purchases().tried));
       is_cut_ = true;
     }
-    purchases().tried += baskets.size();
     std::vector<size_t> wanted(types_.usable.size(), 0);
     for (const NodeBasket& basket : baskets) {
       std::map<TypeIndex, size_t> counts;
@@ -437,34 +539,69 @@ class Replacing {
     if (absl::Status s = rows_->Ensure(wanted); !s.ok()) return s;
     SetWorth();
     std::vector<Trial> trials(baskets.size());
-    parallelism_.For(baskets.size(), [&](size_t index, size_t /*slot*/) {
-      trials[index] = Try(std::move(baskets[index]));
-    });
+    // In parts, so that progress can be reported.
+    constexpr size_t kPart = 16;
+    for (size_t done = 0; done < baskets.size() && !is_late_; done += kPart) {
+      parallelism_.For(std::min(kPart, baskets.size() - done), [&](size_t index, size_t /*slot*/) {
+        trials[done + index] = Try(baskets[done + index], SearchEffort::kQuick);
+      });
+      const size_t end = std::min(done + kPart, baskets.size());
+      purchases().tried += end - done;
+      if (replace_.on_tried) replace_.on_tried(purchases().tried);
+      is_late_ = ends_ && Clock::now() >= *ends_;
+      if (is_late_) trials.resize(end);
+    }
     Trial best;
     best.figures.saved_per_hour = -kHourlyMax;
     for (Trial& trial : trials) {
       if (!trial.status.ok()) return trial.status;
       if (trial.refused) {
         if (trial.basket.size() == 1) {
-          types_.Refuse(*trial.refused, ToText(types_.usable[trial.basket.front()]));
+          types_.Refuse(trial.kept.empty() ? *trial.refused : Why::kSpotFromOnDemand,
+                        ToText(types_.usable[trial.basket.front()]));
         }
         continue;
       }
+      if (trial.basket.size() == 1 && trial.used.empty() && !trial.kept.empty()) {
+        types_.Refuse(Why::kSpotFromOnDemand, ToText(types_.usable[trial.basket.front()]));
+      }
+      Remember(trial);
       if (trial.IsBetterThan(best)) best = std::move(trial);
     }
     return best;
   }
 
   [[nodiscard]] bool FitsGroups(const NodeBasket& basket) {
+    const std::string why = WhyFull(basket);
+    if (!why.empty()) full_.insert(why);
+    return why.empty();
+  }
+
+  // What keeps the groups and NodePools from having all of these nodes: "Group g has its largest
+  // size"; empty: nothing.
+  [[nodiscard]] std::string WhyFull(const NodeBasket& basket) {
     std::map<GroupId, int64_t> counts;
-    for (const TypeIndex type : basket) ++counts[types_.usable[type].group];
+    std::map<const KarpenterObjects::Pool*, AmountMap> used;
+    for (const TypeIndex type : basket) {
+      const MachineType& each = types_.usable[type];
+      ++counts[each.group];
+      if (each.pool == nullptr || each.pool->limits.empty()) continue;
+      const auto [known, is_first] = used_of_pools_.try_emplace(each.pool);
+      if (is_first) known->second = UsedOfLimits(checked_.snapshot, *each.pool);
+      CountNode(each.capacity, used.try_emplace(each.pool, known->second).first->second);
+    }
     for (const auto& [id, count] : counts) {
       const NodeGroup& group = answer_->without->groups.groups[static_cast<size_t>(id)];
-      if (count <= group.max_size - group.target_size) continue;
-      full_groups_.insert(group.name);
-      return false;
+      if (count > group.max_size - group.target_size) {
+        return fmt::format("the largest size of group {}", group.name);
+      }
     }
-    return true;
+    for (const auto& [pool, amounts] : used) {
+      const std::string resource = ExceededLimit(*pool, amounts);
+      if (!resource.empty())
+        return fmt::format("the limit of NodePool {} for {}", pool->name, resource);
+    }
+    return "";
   }
 
   // Prices of nodes, and what the search maximises, in the version with rows.
@@ -482,9 +619,47 @@ class Replacing {
     });
   }
 
-  Trial Try(NodeBasket basket) const {
+  // Keeps the trial if it is one of the best so far.
+  void Remember(const Trial& trial) {
+    constexpr size_t kBest = 4;  // Not tuned.
+    if (trial.used.empty()) return;
+    const auto is_better = [](const Trial& a, const Trial& b) { return a.IsBetterThan(b); };
+    best_.insert(std::ranges::upper_bound(best_, trial, is_better), trial);
+    if (best_.size() > kBest) best_.pop_back();
+  }
+
+  // The best of the remembered trials by a full search, as the plan without purchases had.
+  absl::StatusOr<Trial> BestInFull() {
+    std::vector<Trial> trials(best_.size());
+    parallelism_.For(best_.size(), [&](size_t index, size_t /*slot*/) {
+      trials[index] = Try(best_[index].used, SearchEffort::kFull);
+    });
+    Trial best;
+    for (Trial& trial : trials) {
+      if (!trial.status.ok()) return trial.status;
+      if (!trial.refused && trial.IsBetterThan(best)) best = std::move(trial);
+    }
+    return best;
+  }
+
+  // If pods of on-demand nodes would move to new spot nodes, tries again with these nodes kept.
+  Trial Try(const NodeBasket& basket, SearchEffort effort) const {
+    constexpr int kAttempts = 3;
+    std::set<std::string> kept;
+    for (int attempt = 1;; ++attempt) {
+      Trial trial = TryKeeping(basket, kept, effort);
+      const size_t before = kept.size();
+      kept.insert(trial.kept.begin(), trial.kept.end());
+      trial.kept = kept;
+      const bool is_final = attempt == kAttempts || kept.size() == before;
+      if (is_final || trial.refused != Why::kSpotFromOnDemand) return trial;
+    }
+  }
+
+  Trial TryKeeping(const NodeBasket& basket, const std::set<std::string>& kept,
+                   SearchEffort effort) const {
     Trial trial;
-    trial.basket = std::move(basket);
+    trial.basket = basket;
     if (hooks_.cancelled != nullptr && hooks_.cancelled->Expired()) {
       trial.status = absl::DeadlineExceededError("the time ended while new nodes were compared");
       return trial;
@@ -498,9 +673,11 @@ class Replacing {
       for (const PodId pod : row.pods) snapshot.AddPod(pod, row.node);
       bought[row.node] = type;
     }
+    PlanQuery query = query_;
+    Keep(kept, query);
     const absl::StatusOr<PlanResult> made =
-        TrySearch(trial_query_, rows_->groups(), snapshot, rows_->cluster().pending, worth_,
-                  Parallelism::One(), DeletionsInSnapshot::kPlanBeside);
+        TrySearch(query, rows_->groups(), snapshot, rows_->cluster().pending, worth_,
+                  Parallelism::One(), DeletionsInSnapshot::kPlanBeside, effort);
     if (!made.ok()) {
       trial.status = made.status();
       return trial;
@@ -516,8 +693,20 @@ class Replacing {
       trial.figures.saved_per_hour -= types_.usable[type].hourly;
     }
     std::ranges::sort(trial.used);
-    trial.refused = RefusedFor(made->plan, bought);
+    trial.refused = RefusedFor(made->plan, bought, &trial.kept);
     return trial;
+  }
+
+  // Takes these nodes out of the candidates.
+  void Keep(const std::set<std::string>& kept, PlanQuery& query) const {
+    if (kept.empty()) return;
+    const Catalog& catalog = checked_.snapshot.catalog();
+    if (!query.candidates) {
+      query.candidates.emplace();
+      checked_.snapshot.alive().ForEach(
+          [&](NodeId node) { query.candidates->emplace_back(catalog.NodeName(node)); });
+    }
+    std::erase_if(*query.candidates, [&](const std::string& name) { return kept.contains(name); });
   }
 
   // The new nodes of the last plan.
@@ -529,10 +718,12 @@ class Replacing {
     return rows;
   }
 
-  // The rule about spot nodes that the plan breaks.  Nodes of the cluster have the same facts in
+  // The rule about spot nodes that the plan breaks.  Sets `sources_kept` to the on-demand nodes
+  // whose pods would move to new spot nodes.  Nodes of the cluster have the same facts in
   // each version, but other ids, so they are found by name.
   [[nodiscard]] std::optional<Why> RefusedFor(const Plan& plan,
-                                              const std::map<NodeId, TypeIndex>& bought) const {
+                                              const std::map<NodeId, TypeIndex>& bought,
+                                              std::set<std::string>* sources_kept = nullptr) const {
     const Catalog& catalog =
         answer_->with ? answer_->with->cluster->snapshot.catalog() : rows_->snapshot().catalog();
     std::map<NodeId, std::set<NodeId>> sources;  // Of each new spot node.
@@ -541,11 +732,17 @@ class Replacing {
       if (type == bought.end() || path.from == kNoNode) continue;
       if (types_.usable[type->second].IsSpot()) sources[path.to].insert(path.from);
     }
+    bool is_from_on_demand = false;
+    for (const auto& [node, from] : sources) {
+      for (const NodeId each : from) {
+        if (MayMoveToSpot(catalog.NodeName(each))) continue;
+        is_from_on_demand = true;
+        if (sources_kept != nullptr) sources_kept->emplace(catalog.NodeName(each));
+      }
+    }
+    if (is_from_on_demand) return Why::kSpotFromOnDemand;
     for (const auto& [node, from] : sources) {
       const MachineType& type = types_.usable[bought.at(node)];
-      for (const NodeId each : from) {
-        if (!MayMoveToSpot(catalog.NodeName(each))) return Why::kSpotFromOnDemand;
-      }
       if (from.size() > 1) continue;
       const std::optional<double> price = SpotPriceOf(catalog.NodeName(*from.begin()));
       if (!price) continue;
@@ -576,12 +773,14 @@ class Replacing {
 
   // Makes the verified plan with these new nodes only.
   absl::Status PlanWith(const NodeBasket& basket, const std::set<std::string>& names,
+                        const std::set<std::string>& kept,
                         const std::vector<InputWarning>& warnings) {
     if (absl::Status s = rows_->KeepOnly(names); !s.ok()) return s;
     LiveCluster::Version& version = answer_->version.emplace(live_.Unchecked());
     version.cluster.warnings = warnings;
     version.cluster.counts = checked_.counts;
     PlanQuery query = query_;
+    Keep(kept, query);
     std::map<std::string, TypeIndex> type_of;
     for (const TypeIndex type : std::set<TypeIndex>(basket.begin(), basket.end())) {
       for (const Row& row : rows_->of(type)) {
@@ -594,6 +793,7 @@ class Replacing {
     if (!with.ok()) return with.status();
     answer_->with = *std::move(with);
     const PlanAnswer& plan = *answer_->with;
+    WarnOfPlanWith(plan, version.cluster);
     purchases().with = FiguresOf(plan.made.plan, plan.prices->hourly);
     std::map<NodeId, size_t> pods;
     for (const auto& [pod, path] : PathsOf(plan.made.plan)) ++pods[path.to];
@@ -615,7 +815,15 @@ class Replacing {
       purchases().with.saved_per_hour -= type.hourly;
     }
     purchases().with.score = ScoreOf(purchases().with);
-    return absl::OkStatus();
+    std::vector<NodeId> bought;
+    for (const PlanPurchases::Purchase& each : purchases().buy) bought.push_back(each.node);
+    return CheckPurchases(version.cluster.snapshot, bought);
+  }
+
+  // The warnings of the plan, of groups that have their new nodes.
+  void WarnOfPlanWith(const PlanAnswer& plan, LoadedCluster& cluster) const {
+    WarnOfPlan(cluster.snapshot, AssignGroups(cluster.snapshot.catalog(), query_.groups),
+               plan.request, plan.made, cluster.warnings);
   }
 
   void ListUnusable() {
@@ -649,27 +857,30 @@ class Replacing {
           "cheaper. --scale-down-utilization-threshold=1 lets them go.",
           Percent(threshold)));
     }
-    if (std::ranges::any_of(answer_->without->groups.groups, IsOfKarpenter,
-                            &NodeGroup::managed_by)) {
+    if (std::ranges::any_of(types_.usable, [&](const MachineType& type) {
+          return type.pool == nullptr &&
+                 IsOfKarpenter(
+                     answer_->without->groups.groups[static_cast<size_t>(type.group)].managed_by);
+        })) {
       texts.emplace_back(
-          "The requirements, limits and weights of NodePools are not read. A NodePool is assumed "
-          "to allow the shapes of its nodes, and the machine types that the file lists for it.");
+          "Some nodes of Karpenter have a NodePool that is not in the input, so that its "
+          "requirements and limits are not known. It is assumed to allow the shapes of its nodes, "
+          "and the machine types that the file lists for it.");
     }
-    for (const std::string& name : full_groups_) {
-      texts.push_back(fmt::format(
-          "Group {} can take only so many new nodes until its largest size is reached.", name));
-    }
-    if (is_cut_) {
+    for (const std::string& what : full_) {
       texts.push_back(
-          fmt::format("The search for new nodes ended after {} sets of them.", kTriesMax));
+          fmt::format("Sets of new nodes beyond {} were not tried. Nodes that go still count, "
+                      "because new nodes are bought first.",
+                      what));
     }
-    texts.emplace_back(
-        "No upper bound is computed for plans with purchases: a better set of new nodes may "
-        "exist.");
+    if (is_cut_ || is_late_) {
+      texts.push_back(fmt::format("The search for new nodes ended after {}, by {}.",
+                                  Count(purchases().tried, "set of them", "sets of them"),
+                                  is_late_ ? "its budget of time" : "its limit"));
+    }
   }
 
   PlanQuery query_;
-  PlanQuery trial_query_;
   const ReplaceQuery& replace_;
   LiveCluster& live_;
   LoadedCluster& checked_;
@@ -681,11 +892,17 @@ class Replacing {
   std::vector<NodeFacts> facts_;  // By NodeId of `checked_`.
   Rows* rows_ = nullptr;
   std::set<NodeBasket> tried_;
-  std::set<std::string> full_groups_;
+  std::vector<Trial> best_;              // The best first.
+  std::vector<TypeIndex> tried_types_;   // Sorted.
+  std::vector<double> bought_in_bound_;  // By type: how many nodes the relaxed problem buys.
+  std::set<std::string> full_;           // "the largest size of group g".
+  std::optional<Clock::time_point> ends_;
+  std::map<const KarpenterObjects::Pool*, AmountMap> used_of_pools_;
   std::vector<double> hourly_;           // By NodeId of the rows' version.
   std::vector<int64_t> worth_;           // The same.
   std::vector<TypeIndex> types_of_buy_;  // Of each purchase.
-  bool is_cut_ = false;
+  bool is_cut_ = false;                  // By the number of tries.
+  bool is_late_ = false;                 // By the budget.
   double cost_of_groups_ = 0;
   double disruption_of_groups_ = 0;
 };
@@ -700,7 +917,7 @@ absl::Status CheckReplace(const PlanQuery& query, const ReplaceQuery& replace) {
   if (query.search) return refuse("search", "purchases have a search of their own");
   if (query.stable) return refuse("stable", "a stable plan keeps the last one");
   if (query.trials) return refuse("trials", "a plan with purchases cannot be tried out yet");
-  if (query.bound) return refuse("bound", "there is no bound for purchases");
+  if (query.bound) return refuse("bound", "purchases have a bound of their own");
   if (query.seconds) return refuse("seconds", "a plan with purchases takes no time limit");
   if (!query.planner.headroom.empty()) return refuse("headroom", "a search does not keep any");
   if (replace.max_new_nodes < 1 || replace.max_new_nodes > kNewNodesMax) {
@@ -712,6 +929,12 @@ absl::Status CheckReplace(const PlanQuery& query, const ReplaceQuery& replace) {
   }
   if (!(replace.min_score >= 0 && replace.min_score <= kScoreMax)) {
     return refuse("min_score", fmt::format("{} is not from 0 to {}", replace.min_score, kScoreMax));
+  }
+  if (replace.max_tries < 1) return refuse("max_tries", "is not 1 or more");
+  constexpr double kBudgetMax = 1e6;
+  if (replace.budget_s && !(*replace.budget_s > 0 && *replace.budget_s <= kBudgetMax)) {
+    return refuse("budget_seconds",
+                  fmt::format("{} is not above 0 and at most {}", *replace.budget_s, kBudgetMax));
   }
   return absl::OkStatus();
 }

@@ -10,15 +10,19 @@
 // nodes (groups/machine_types.h):
 //
 //   1. Make the plan without new nodes.
-//   2. For each type and for 1, 2, 4, ... nodes of it: make the plan with these nodes besides those
+//   2. Bound what any set of new nodes can save (search/bound.h).  The relaxed problem's solution
+//      says how many nodes of each type it buys: rounded, these are the first sets that are tried.
+//   3. For each type and for 1, 2, 4, ... nodes of it: make the plan with these nodes besides those
 //      chosen so far.  Choose the set that saves the most, and repeat while that saves more.
-//   3. Try each other type in place of each chosen node, and each set with one node less.
-//   4. Make the plan with the chosen nodes that take pods, and verify it.
+//   4. Try each other type in place of each chosen node, and each set with one node less; repeat
+//      while that saves more.
+//   5. Make the plan with the chosen nodes that take pods, and verify it.
 //
 // Guarantees: the plan is verified; it is returned only if it costs less per hour than the plan
 // without purchases, and saves `min_saving` more.  Otherwise the answer is the plan without
-// purchases.  With max_new_nodes = 1 each usable type was tried, up to kTriesMax.  No set of new
-// nodes is proven to be the best: the search for nodes that go is not exact.
+// purchases.  With max_new_nodes = 1 each of at most kTypesMax types was tried.  No set of new
+// nodes is proven to be the best, but PlanPurchases::least_cost_per_hour says how much better
+// another can be.
 //
 // Rules about spot nodes, as in Karpenter's consolidation.go (pkg/controllers/disruption):
 //   - pods of on-demand nodes move to a new spot node only with `allow_spot`, or if the NodePool of
@@ -31,14 +35,16 @@
 //            time limit.
 // Ownership: the answer borrows `live` and `checked`.  `live` must not change until it is used, and
 //            has the new nodes afterwards.
-// Cost:      a search for each set of new nodes that is tried, at most kTriesMax.
-// Threads:   those of `parallelism`; the answer is the same with any number of threads.
+// Cost:      a quick search for each set of new nodes that is tried, at most max_tries.
+// Threads:   those of `parallelism`; the answer is the same with any number of threads, unless the
+//            budget ends the loop.
 
 #ifndef EBB_PLANNING_PLAN_REPLACE_H_
 #define EBB_PLANNING_PLAN_REPLACE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -54,6 +60,9 @@
 
 namespace ebb {
 
+// The most sets of new nodes that are tried; the answer mentions if that ends the loop.
+inline constexpr size_t kTriesMax = 1000;
+
 struct ReplaceQuery {
   size_t max_new_nodes = 1;
   // What purchases must save at least: a share of the cost of the nodes that stay without them.
@@ -61,19 +70,24 @@ struct ReplaceQuery {
   // The least score of the plan with purchases (PlanPurchases::Figures::score).  Karpenter's policy
   // Balanced asks for 0.5.
   double min_score = 0;
-  bool allow_spot = false;  // Pods may move from on-demand nodes to new spot nodes.
-  // Iterations of a search (SearchQuery::iterations): while sets of new nodes are compared, and for
-  // the plans with and without the chosen set.  More find better plans, and take longer.
-  uint64_t iterations_of_trials = 0;
+  bool allow_spot = false;       // Pods may move from on-demand nodes to new spot nodes.
+  size_t max_tries = kTriesMax;  // The most sets of new nodes that are tried.
+  // No further set is begun after so many seconds, which makes the answer depend on the speed of
+  // the machine.
+  std::optional<double> budget_s = {};
+  // Iterations of the search (SearchQuery::iterations) for the plans with and without the chosen
+  // set.  More find better plans, and take longer.
   uint64_t iterations = 4;
   std::optional<MachineFile> machines = {};  // Absent: only the shapes of the cluster's nodes.
+  // Called after some sets were tried, with their number, by the caller's thread.
+  std::function<void(size_t tried)> on_tried = nullptr;
 };
 
-// The most sets of new nodes that are tried; the answer mentions if it ends the loop.
-inline constexpr size_t kTriesMax = 1000;
 inline constexpr double kScoreMax = 1000;  // Of ReplaceQuery::min_score.
 // At most this many new nodes.
 inline constexpr size_t kNewNodesMax = 100;
+// At most so many types are tried, those that the bound values most; the answer lists the others.
+inline constexpr size_t kTypesMax = 64;
 
 struct ReplaceAnswer {
   std::unique_ptr<PlanAnswer> without;

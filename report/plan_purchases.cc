@@ -1,5 +1,6 @@
 #include "report/plan_purchases.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/figures.h"
@@ -38,6 +39,12 @@ double SavedByPurchases(const PlanPurchases& purchases) {
   return purchases.with.saved_per_hour - purchases.without.saved_per_hour;
 }
 
+std::optional<double> GapOf(const PlanPurchases& purchases) {
+  const double cost = purchases.cost_per_hour - purchases.with.saved_per_hour;
+  if (!purchases.least_cost_per_hour) return std::nullopt;
+  return cost <= 0 ? 0 : std::max(0.0, (cost - *purchases.least_cost_per_hour) / cost);
+}
+
 std::optional<double> SavedPerEviction(const PlanPurchases& purchases) {
   if (purchases.with.moved == 0) return std::nullopt;
   return purchases.with.saved_per_hour / static_cast<double>(purchases.with.moved);
@@ -57,6 +64,12 @@ void PutPurchases(const PlanReport& report, Json& plan) {
   json["netSavedPerMonth"] = RoundedAmount(purchases.with.saved_per_hour * kHoursPerMonth);
   if (const std::optional<double> each = SavedPerEviction(purchases)) {
     json["netSavedPerEviction"] = RoundedAmount(*each);
+  }
+  if (purchases.least_cost_per_hour) {
+    json["leastCostPerHour"] = RoundedAmount(*purchases.least_cost_per_hour);
+    json["gap"] = RoundedAmount(*GapOf(purchases));
+  } else {
+    json["whyNoBound"] = purchases.why_no_bound;
   }
   json["maxNewNodes"] = purchases.max_new_nodes;
   json["minSaving"] = purchases.min_saving;

@@ -61,6 +61,10 @@ struct PlanPurchases {
   size_t max_new_nodes = 1;
   double min_saving = 0;
   double min_score = 0;
+  // No set of nodes that stay and new nodes, of the types that can be bought, costs less per hour;
+  // nullopt: no bound is known, and `why_no_bound` says why.
+  std::optional<double> least_cost_per_hour = {};
+  std::string why_no_bound = {};
   size_t types = 0;  // Usable types.
   size_t tried = 0;  // Sets of new nodes for which a plan was made.
   std::vector<Unusable> unusable;
@@ -69,6 +73,9 @@ struct PlanPurchases {
 
 // Saved by the purchases themselves: more than without them.
 double SavedByPurchases(const PlanPurchases& purchases);
+// How far the plan's cost can be above the least cost, as a share of it; nullopt: no bound is
+// known.
+std::optional<double> GapOf(const PlanPurchases& purchases);
 // What the whole plan saves for each evicted pod; nullopt: it evicts none.
 std::optional<double> SavedPerEviction(const PlanPurchases& purchases);
 

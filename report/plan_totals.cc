@@ -17,6 +17,7 @@
 #include "engine/plan/utilization.h"
 #include "groups/prices.h"
 #include "predicates/drainability.h"
+#include "report/plan_purchases.h"
 #include "snapshot/devices.h"
 #include "snapshot/workload_names.h"
 
@@ -169,8 +170,12 @@ void CountDevices(const PlanReport& report, std::vector<DeviceTotals>& totals) {
 
 // Groups and zones.
 void CountShares(const PlanReport& report, PlanTotals& totals) {
+  std::map<std::string_view, size_t> bought;  // By group.
+  if (report.context.purchases != nullptr) {
+    for (const auto& each : report.context.purchases->buy) ++bought[each.group];
+  }
   for (const PlanReport::Share& share : report.by_group) {
-    if (share.removed > 0 && share.nodes - share.removed <= 1) {
+    if (share.removed > 0 && share.nodes - share.removed + bought[share.name] <= 1) {
       totals.groups_on_one_node.Add(std::string(share.name));
     }
   }

@@ -127,7 +127,8 @@ AmountsOfShapes FindAmounts(const Catalog& catalog,
 // removal of a node takes its own room out, and its bound pods take room on other nodes.
 void AddLimitsOfRealm(const ClusterSnapshot& snapshot, const Realm& realm,
                       std::span<const RemovableCandidate> candidates,
-                      const AmountsOfShapes& amounts, std::vector<Limit>& limits) {
+                      std::span<const BoundOffer> offers, const AmountsOfShapes& amounts,
+                      std::vector<Limit>& limits) {
   const Catalog& catalog = snapshot.catalog();
   const size_t resources = catalog.resources();
   const auto is_bound = [&](PodShapeId shape) {
@@ -167,16 +168,30 @@ void AddLimitsOfRealm(const ClusterSnapshot& snapshot, const Realm& realm,
       if (amount[r] > 0) of[r].terms.push_back({.candidate = c, .amount = amount[r]});
     }
   }
+  for (size_t o = 0; o < offers.size(); ++o) {
+    find_most(offers[o].node);
+    for (size_t r = 0; r < resources; ++r) {
+      if (most[r] <= 0) continue;
+      const absl::int128 all = absl::int128{most[r]} * offers[o].copies;
+      of[r].most += all - most[r];
+      of[r].terms.push_back({.candidate = candidates.size() + o, .amount = all});
+    }
+  }
   std::ranges::move(of, std::back_inserter(limits));
 }
 
 void AddLimitsOfGroups(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
-                       std::span<const RemovableCandidate> candidates, std::vector<Limit>& limits) {
+                       std::span<const RemovableCandidate> candidates,
+                       std::span<const BoundOffer> offers, std::vector<Limit>& limits) {
   const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, now_s);
   std::vector<Limit> of_groups(quotas.size());
   for (size_t g = 0; g < quotas.size(); ++g) of_groups[g].most = std::max<int64_t>(0, quotas[g]);
   for (size_t c = 0; c < candidates.size(); ++c) {
     of_groups[Index(groups.Of(candidates[c].node))].terms.push_back({.candidate = c, .amount = 1});
+  }
+  // A share of more nodes may be more nodes.
+  for (const BoundOffer& each : offers) {
+    if (each.group != kNoGroup) of_groups[Index(each.group)].most += each.copies;
   }
   std::ranges::move(of_groups, std::back_inserter(limits));
 }
@@ -324,14 +339,14 @@ int64_t ExactBound(const std::vector<Limit>& limits, const std::vector<int64_t>&
 
 RemovalBound BoundPrepared(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, std::span<const int64_t> worth,
-                           const Deadline* deadline) {
+                           const Deadline* deadline, std::span<const BoundOffer> offers) {
   const std::vector<RemovableCandidate> candidates = CandidatesOf(snapshot, groups, request);
   std::vector<Limit> limits;
   const AmountsOfShapes amounts = FindAmounts(snapshot.catalog(), candidates);
   for (const Realm& realm : FindRealms(snapshot, request, candidates)) {
-    AddLimitsOfRealm(snapshot, realm, candidates, amounts, limits);
+    AddLimitsOfRealm(snapshot, realm, candidates, offers, amounts, limits);
   }
-  AddLimitsOfGroups(snapshot, groups, request.pass.now_s, candidates, limits);
+  AddLimitsOfGroups(snapshot, groups, request.pass.now_s, candidates, offers, limits);
   AddLimitsOfBudgets(snapshot.catalog(), groups, request, candidates, limits);
   AddLimitsOfWorkloads(snapshot, request.pass.max_workload_share, candidates, limits);
 
@@ -339,15 +354,20 @@ RemovalBound BoundPrepared(const ClusterSnapshot& snapshot, const NodeGroups& gr
   for (const RemovableCandidate& candidate : candidates) {
     worths.push_back(worth.empty() ? 1 : std::max<int64_t>(0, worth[Index(candidate.node)]));
   }
+  int64_t unbought = 0;
+  for (const BoundOffer& each : offers) {
+    worths.push_back(each.price * each.copies);
+    unbought += each.price * each.copies;
+  }
   RemovalBound bound;
   bound.eligible = candidates.size();
   Reduce(limits, worths);
-  bound.removable = static_cast<size_t>(
-      std::ranges::count_if(worths, [](int64_t of_node) { return of_node > 0; }));
+  bound.removable = static_cast<size_t>(std::ranges::count_if(
+      std::span(worths).first(candidates.size()), [](int64_t of_node) { return of_node > 0; }));
   const std::vector<LimitShares> shares = SharesOf(limits);
   std::vector<double> left(worths.begin(), worths.end());
   const Relaxation relaxed = SolveRelaxation(shares, left, deadline);
-  bound.worth = ExactBound(limits, worths, relaxed.prices);
+  bound.worth = ExactBound(limits, worths, relaxed.prices) - unbought;
   for (size_t l = 0; l < shares.size(); ++l) {
     for (const auto& [candidate, share] : shares[l]) left[candidate] -= relaxed.prices[l] * share;
   }
@@ -358,6 +378,11 @@ RemovalBound BoundPrepared(const ClusterSnapshot& snapshot, const NodeGroups& gr
     bound.surplus[Index(candidates[c].node)] = left[c];
     bound.solution[Index(candidates[c].node)] = relaxed.solution[c];
   }
+  for (size_t o = 0; o < offers.size(); ++o) {
+    const auto copies = static_cast<double>(offers[o].copies);
+    bound.bought.push_back(copies * (1 - relaxed.solution[candidates.size() + o]));
+    bound.gain.push_back(-left[candidates.size() + o] / copies);
+  }
   return bound;
 }
 
@@ -365,14 +390,14 @@ RemovalBound BoundPrepared(const ClusterSnapshot& snapshot, const NodeGroups& gr
 
 RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, std::span<const int64_t> worth,
-                           const Deadline* deadline) {
+                           const Deadline* deadline, std::span<const BoundOffer> offers) {
   EBB_DCHECK(CheckNoFork(snapshot).ok() && CheckOptions(request.planner).ok() &&
              CheckGroups(snapshot.catalog(), groups).ok() &&
              CheckPassInput(snapshot, request.pass).ok());
   EBB_DCHECK(worth.empty() || worth.size() == snapshot.catalog().nodes());
   return BesideDeletions(snapshot, request,
                          [&](const ClusterSnapshot& beside, const PlanRequest& asked) {
-                           return BoundPrepared(beside, groups, asked, worth, deadline);
+                           return BoundPrepared(beside, groups, asked, worth, deadline, offers);
                          });
 }
 

@@ -18,6 +18,11 @@
 // node, whatever the number of its pods there (PdbTracker).  The bound is that of the linear
 // relaxation, 0 <= x <= 1, or slightly above it.
 //
+// Plans that may buy nodes first: an offer is a node of the snapshot in no group that may be bought
+// up to `copies` times.  Each copy that is not bought adds its price to what a plan is worth, and
+// takes the node's room out.  So the same relaxation bounds the worth of the removed nodes less the
+// prices of the bought ones.
+//
 // Exactness: the prices (dual values) of the limits are found in floating point (relaxation.h).  By
 // weak duality any prices give a valid bound.  The bound is computed from the prices in 128-bit
 // integers, so rounding may make it larger but never wrong.
@@ -41,8 +46,18 @@
 
 namespace ebb {
 
+// A node that may be bought so many times.
+struct BoundOffer {
+  NodeId node = kNoNode;
+  int64_t copies = 1;
+  int64_t price = 0;  // Of a copy, in the unit of `worth`; at most its true price.
+  // The group whose Karpenter budgets count the copies; kNoGroup: none.
+  GroupId group = kNoGroup;
+};
+
 struct RemovalBound {
-  int64_t worth = 0;     // An upper bound of the worth of the nodes of a plan.
+  // An upper bound of the worth of the nodes of a plan, less the price of the bought ones.
+  int64_t worth = 0;
   size_t eligible = 0;   // Candidates that are idle enough and that no pod blocks.
   size_t removable = 0;  // Eligible nodes that break no limit alone and have a worth above 0.
   // By NodeId: the node's worth minus the price of what its removal takes of the limits.  Nodes of
@@ -51,15 +66,21 @@ struct RemovalBound {
   std::vector<double> surplus;
   // By NodeId: how much of the node the relaxation's solution removes, from 0 to 1.
   std::vector<double> solution;
+  // By offer: how many copies the solution buys, and what the room of a copy is worth at the prices
+  // of the limits beyond its own price.
+  std::vector<double> bought;
+  std::vector<double> gain;
 };
 
 // The bound of every plan that MakePlan can make for `request`, in any order of its candidates.
 // `worth`: by NodeId, as in SearchOptions; empty: each node is worth 1.  `deadline` ends the search
 // for prices early, which makes the bound larger; null: no time limit.
+// `offers`: nodes that are in the snapshot and in no group; no node may be in deletion then.
 // REQUIRES: the input passes the checks of check_input.h, and no fork is open.
 RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, std::span<const int64_t> worth = {},
-                           const Deadline* deadline = nullptr);
+                           const Deadline* deadline = nullptr,
+                           std::span<const BoundOffer> offers = {});
 
 }  // namespace ebb
 

@@ -1,7 +1,7 @@
 #include "search/packing.h"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
@@ -158,25 +158,53 @@ Packing::Packing(const ClusterSnapshot& snapshot, const PackingProblem& problem)
       budgets_(problem.budgets),
       bias_(snapshot.catalog().nodes()),
       room_(snapshot.catalog().nodes()),
+      by_room_(snapshot.catalog().nodes()),
+      is_overcommitted_(snapshot.catalog().nodes()),
       statics_(StaticClasses(snapshot.catalog())) {
   EBB_DCHECK(snapshot.depth() == 0);
-  snapshot_.alive().ForEach([&](NodeId node) { Renew(node); });
+  for (uint32_t n = 0; n < by_room_.size(); ++n) by_room_[n] = NodeId{n};
+  for (const NodeId node : std::vector<NodeId>(by_room_)) Renew(node);
 }
 
 void Packing::SetBias(size_t unit, double nodes) {
   for (const NodeId node : problem_->units[unit].nodes) {
-    room_[Index(node)] += nodes - bias_[Index(node)];
+    SetRoom(node, room_[Index(node)] + nodes - bias_[Index(node)]);
     bias_[Index(node)] = nodes;
   }
 }
 
 void Packing::Renew(NodeId node) {
   double room = bias_[Index(node)];
-  for (const ResourceQuantity& each : snapshot_.catalog().node(node).allocatable) {
-    room += static_cast<double>(snapshot_.Free(each.resource, node)) *
-            problem_->share[Index(each.resource)];
+  bool is_overcommitted = false;
+  if (snapshot_.alive().Contains(node)) {
+    for (const ResourceQuantity& each : snapshot_.catalog().node(node).allocatable) {
+      const int64_t free = snapshot_.Free(each.resource, node);
+      room += static_cast<double>(free) * problem_->share[Index(each.resource)];
+      is_overcommitted = is_overcommitted || free < 0;
+    }
+  } else {
+    room = std::numeric_limits<double>::infinity();
   }
+  overcommitted_ += static_cast<size_t>(is_overcommitted);
+  overcommitted_ -= static_cast<size_t>(is_overcommitted_[Index(node)]);
+  is_overcommitted_[Index(node)] = is_overcommitted;
+  SetRoom(node, room);
+}
+
+void Packing::SetRoom(NodeId node, double room) {
+  const auto place_of = [&](double key) {
+    return std::ranges::lower_bound(by_room_, std::pair(key, node), {}, [&](NodeId each) {
+      return std::pair(room_[Index(each)], each);
+    });
+  };
+  const auto from = place_of(room_[Index(node)]);
+  const auto to = place_of(room);
   room_[Index(node)] = room;
+  if (to > from) {
+    std::rotate(from, from + 1, to);
+  } else {
+    std::rotate(to, from, from + 1);
+  }
 }
 
 void Packing::Touch(NodeId node) {
@@ -194,24 +222,24 @@ NodeId Packing::Fullest(PodShapeId id) {
   const PodShape& shape = snapshot_.catalog().shape(id);
   const NodeSet& passed = StaticsOf(id, shape);
   if (!PreFilter(snapshot_, shape).fits) return kNoNode;
-  NodeId best = kNoNode;
-  double least = std::numeric_limits<double>::infinity();
-  const std::span<const uint64_t> alive = snapshot_.alive().words();
   const auto has_room = [&](NodeId node) {
     return std::ranges::all_of(shape.fit_requests, [&](const ResourceQuantity& each) {
       return snapshot_.Free(each.resource, node) >= each.amount;
     });
   };
-  for (size_t w = 0; w < alive.size(); ++w) {
-    for (uint64_t bits = alive[w] & passed.words()[w]; bits != 0; bits &= bits - 1) {
-      const NodeId node{static_cast<uint32_t>(w * kNodesPerWord + std::countr_zero(bits))};
-      if (room_[Index(node)] >= least || !has_room(node)) continue;
-      if (!DynamicFits(snapshot_, shape, node)) continue;
-      best = node;
-      least = room_[Index(node)];
-    }
+  // Nodes with less room in all than the pod requests need no look, unless what other amounts lack
+  // may hide it.
+  constexpr double kRounding = 1e-6;
+  const double needed = overcommitted_ > 0
+                            ? -std::numeric_limits<double>::infinity()
+                            : SizeOf(shape.fit_requests, problem_->share) - kRounding;
+  auto at = std::ranges::lower_bound(by_room_, needed, {},
+                                     [&](NodeId node) { return room_[Index(node)]; });
+  for (; at != by_room_.end() && std::isfinite(room_[Index(*at)]); ++at) {
+    const bool may_run = snapshot_.alive().Contains(*at) && passed.Contains(*at);
+    if (may_run && has_room(*at) && DynamicFits(snapshot_, shape, *at)) return *at;
   }
-  return best;
+  return kNoNode;
 }
 
 bool Packing::Empty(NodeId node) {
@@ -228,8 +256,8 @@ bool Packing::Empty(NodeId node) {
     snapshot_.AddPod(pod, to);
     Touch(to);
   }
-  touched_.push_back(node);
   snapshot_.RemoveNode(node);
+  Touch(node);
   return true;
 }
 

@@ -143,6 +143,7 @@ class Packing {
   const NodeSet& StaticsOf(PodShapeId id, const PodShape& shape);
   void Touch(NodeId node);
   void Renew(NodeId node);
+  void SetRoom(NodeId node, double room);
   void Note(size_t unit, bool gone);
 
   const PackingProblem* problem_;
@@ -152,9 +153,14 @@ class Packing {
   std::vector<int64_t> group_removed_;
   std::vector<int32_t> budgets_;
   int64_t worth_ = 0;
-  std::vector<double> bias_;     // By NodeId.
-  std::vector<double> room_;     // By NodeId: free amounts, in shares, plus the bias.
-  std::vector<NodeId> touched_;  // Nodes changed since Begin.
+  std::vector<double> bias_;  // By NodeId.
+  // By NodeId: free amounts, in shares, plus the bias; infinite for removed nodes.
+  std::vector<double> room_;
+  std::vector<NodeId> by_room_;  // All nodes, the fullest first; of equal ones in order of ids.
+  // By NodeId: whether some free amount is below 0; and how many nodes have one.
+  std::vector<bool> is_overcommitted_;
+  size_t overcommitted_ = 0;
+  std::vector<NodeId> touched_;                  // Nodes changed since Begin.
   std::vector<std::optional<NodeSet>> statics_;  // StaticNodes, by StaticClassOf.
   std::vector<PodId> moving_;                    // This and the next are reused.
   std::vector<uint32_t> spent_;

@@ -505,6 +505,7 @@ class Search {
     ClusterSnapshot packed = snapshot_;
     for (const Move& move : result_.best.plan.packed) packed.AddPod(move.pod, move.to);
     const PackingProblem problem(packed, snapshot_, groups_, request_, candidates_, options_.worth);
+    if (options_.quick) return TryOne(packed, problem);
     // Without the nodes that have no worth.
     if (!options_.worth.empty()) Realize({}, {}, problem);
     if (problem.units.empty()) return;
@@ -537,6 +538,14 @@ class Search {
       for (Lane& lane : lanes) lane.Diversify(0, /*again=*/false);
       Realize(now, problem);
     }
+  }
+
+  void TryOne(const ClusterSnapshot& packed, const PackingProblem& problem) {
+    if (problem.units.empty()) return;
+    Lane lane(packed, problem, options_.seed);
+    const RemovalBound bound = BoundRemovals(snapshot_, groups_, request_, options_.worth);
+    lane.Begin(KeysOf(problem, bound, CostsOf(problem, bound)), nullptr);
+    if (lane.packing().worth() >= result_.worth) Realize(lane.packing(), problem);
   }
 
   // Finds the bound and fills the packing of each lane.

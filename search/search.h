@@ -57,6 +57,9 @@ struct SearchOptions {
   // removed, unless the plan of the request itself removes it and is the best plan.  Empty: each
   // node is worth 1.
   std::span<const int64_t> worth = {};
+  // Only the greedy plan and one packing, whose order is that of the relaxed bound: for comparing
+  // many similar clusters.  The other fields but `worth` have no effect, and the result no bound.
+  bool quick = false;
   // Called for every plan that is better than all before; the greedy plan is the first.
   std::function<void(const PlanResult& plan, int64_t worth)> on_better;
 };

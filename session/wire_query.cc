@@ -368,6 +368,8 @@ absl::StatusOr<ReplaceQuery> ReadReplace(const wire::Replace& replace) {
                      .min_score = replace.min_score(),
                      .allow_spot = replace.allow_spot()};
   if (replace.has_max_new_nodes()) query.max_new_nodes = replace.max_new_nodes();
+  if (replace.has_max_tries()) query.max_tries = replace.max_tries();
+  if (replace.budget_seconds() != 0) query.budget_s = replace.budget_seconds();
   if (replace.machine_types().empty()) return query;
   absl::StatusOr<MachineFile> file =
       ParseMachineFile(replace.machine_types_name().empty() ? "input.replace.machine_types"
@@ -375,6 +377,8 @@ absl::StatusOr<ReplaceQuery> ReadReplace(const wire::Replace& replace) {
                        replace.machine_types());
   if (!file.ok()) return file.status();
   query.machines = *std::move(file);
+  query.machines->groups.assign(replace.machine_type_groups().begin(),
+                                replace.machine_type_groups().end());
   return query;
 }
 

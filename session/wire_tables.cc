@@ -429,6 +429,11 @@ void PutPurchases(const Catalog& catalog, const PlanPurchases& purchases, wire::
   to.set_cost_per_hour(purchases.cost_per_hour);
   PutPurchaseFigures(purchases.without, *to.mutable_without());
   PutPurchaseFigures(purchases.with, *to.mutable_with());
+  if (purchases.least_cost_per_hour) {
+    to.set_least_cost_per_hour(*purchases.least_cost_per_hour);
+    to.set_gap(*GapOf(purchases));
+  }
+  to.set_why_no_bound(purchases.why_no_bound);
   to.set_machine_types(purchases.types);
   to.set_tried(purchases.tried);
   for (const PlanPurchases::Unusable& each : purchases.unusable) {

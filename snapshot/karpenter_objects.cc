@@ -40,7 +40,13 @@ void KarpenterObjects::Put(const objects::NodePool& from, Symbols& /*symbols*/) 
             .policy = std::string(from.policy),
             .consolidate_after = std::string(from.consolidate_after),
             .budgets = {},
-            .not_understood = std::string(from.not_understood)};
+            .not_understood = std::string(from.not_understood),
+            .limits = {},
+            .resources = {},
+            .labels = {},
+            .requirements = {},
+            .taints = {},
+            .not_bought = {}};
   for (const objects::NodePool::Budget& budget : from.budgets) {
     Budget& kept = pool.budgets.emplace_back();
     if (budget.has_reasons) kept.reasons = Copies(budget.reasons);
@@ -49,6 +55,25 @@ void KarpenterObjects::Put(const objects::NodePool& from, Symbols& /*symbols*/) 
     kept.duration = Copy(budget.duration);
   }
   if (!from.has_budgets) pool.budgets.emplace_back().nodes = "10%";
+  pool.weight = from.weight.value_or(0);
+  for (const auto& each : from.limits) pool.limits[std::string(each.name)] = each.amount;
+  for (const auto& each : from.resources) pool.resources[std::string(each.name)] = each.amount;
+  for (const auto& each : from.labels) pool.labels[std::string(each.key)] = std::string(each.value);
+  for (const objects::NodePool::Requirement& each : from.requirements) {
+    pool.requirements.push_back({.key = std::string(each.key),
+                                 .op = std::string(each.op),
+                                 .values = Copies(each.values),
+                                 .min_values = each.min_values});
+  }
+  for (const auto* const taints : {&from.taints, &from.startup_taints}) {
+    for (const objects::Taint& each : *taints) {
+      pool.taints.push_back({.key = std::string(each.key),
+                             .value = std::string(each.value),
+                             .effect = std::string(each.effect),
+                             .is_startup = taints == &from.startup_taints});
+    }
+  }
+  pool.not_bought = std::string(from.not_bought);
   std::string name = pool.name;
   pools_.insert_or_assign(std::move(name), std::move(pool));
 }

@@ -37,6 +37,18 @@ class KarpenterObjects {
     std::optional<std::string> schedule;
     std::optional<std::string> duration;
   };
+  struct Requirement {
+    std::string key;
+    std::string op;
+    std::vector<std::string> values;
+    std::optional<int64_t> min_values;
+  };
+  struct PoolTaint {
+    std::string key;
+    std::string value;
+    std::string effect;
+    bool is_startup = false;  // Another program takes it from a node that has started.
+  };
   struct Pool {
     std::string name;
     bool is_static = false;
@@ -44,6 +56,14 @@ class KarpenterObjects {
     std::string consolidate_after;
     std::vector<Budget> budgets;
     std::string not_understood;  // A field that ebb does not know.
+    // What decides which nodes may be bought.
+    int64_t weight = 0;
+    std::map<std::string, int64_t> limits;
+    std::map<std::string, int64_t> resources;  // Of its nodes; empty: not known.
+    std::map<std::string, std::string> labels;
+    std::vector<Requirement> requirements;
+    std::vector<PoolTaint> taints;
+    std::string not_bought;  // A field of its template that ebb does not know.
   };
 
   struct Claim {

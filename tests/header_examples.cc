@@ -48,7 +48,10 @@
 #include "engine/scale_down/round.h"
 #include "engine/stable_planner.h"
 #include "engine/verify/certified_plan.h"
+#include "groups/cloud_machines.h"
+#include "groups/machine_file.h"
 #include "groups/machine_types.h"
+#include "groups/node_pools.h"
 #include "loop/actuators/actuator_server.h"
 #include "loop/actuators/conformance.h"
 #include "loop/actuators/grpc_actuator.h"
@@ -66,6 +69,7 @@
 #include "loop/shrink_plan.h"
 #include "options/option_field.h"
 #include "options/round_options.h"
+#include "planning/check_purchases.h"
 #include "planning/live_cluster.h"
 #include "planning/new_nodes.h"
 #include "planning/plan_answer.h"
@@ -1017,6 +1021,31 @@ void ListWhatMayBeBought(const ClusterSnapshot& snapshot, const NodeGroups& grou
                          const NodePrices& prices, const PriceList& list) {
   absl::StatusOr<MachineFile> file = ReadMachineFile("machine_types.yaml");
   MachineCatalogue catalogue = FindMachineTypes(snapshot, groups, prices, list, &*file);
+}
+
+// groups/machine_file.h
+size_t ListOneMachine() {
+  MachineFile file{.file = "types.yaml", .machines = {}};
+  return file.machines.size();
+}
+
+// groups/cloud_machines.h
+absl::Status ReadAwsTypes(const std::string& text, MachineFile& file) {
+  if (!IsCloudMachineList(text)) return absl::OkStatus();
+  return ReadCloudMachines("types.json", text, file);
+}
+
+// groups/node_pools.h
+bool NodePoolAllows(const KarpenterObjects::Pool& pool, const TextMap& labels,
+                    const std::function<bool(std::string_view)>& unknown) {
+  return UnreadRequirement(pool).empty() && UnmetRequirement(pool, labels, unknown).empty();
+}
+
+// planning/check_purchases.h
+bool NewNodesAreAllowed(const ClusterSnapshot& snapshot, NodeId new_node_1, NodeId new_node_2) {
+  const std::vector<NodeId> bought = {new_node_1, new_node_2};
+  absl::Status status = CheckPurchases(snapshot, bought);
+  return status.ok();
 }
 
 // planning/plan_replace.h

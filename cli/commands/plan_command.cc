@@ -215,11 +215,30 @@ void AddReplaceFlags(PlanCommand& command, CLI::App& app) {
       ->type_name("N")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--machine-types", command.machine_types,
-                 "YAML or JSON file of machine types that may be bought, besides the shapes of the "
-                 "nodes of each group")
+  app.add_option(
+         "--machine-types", command.machine_types,
+         "File of machine types that may be bought, besides the shapes of the nodes of each "
+         "group: YAML, or what aws, gcloud or az print as JSON (docs/replace.md)")
       ->check(values::File())
       ->type_name("FILE")
+      ->group(group);
+  app.add_option("--machine-type-groups", command.machine_type_groups,
+                 "Groups that may have the machine types of a cloud's list, besides those with a "
+                 "NodePool")
+      ->delimiter(',')
+      ->type_name("GROUP,...")
+      ->group(group);
+  app.add_option("--max-tries", command.purchases.max_tries,
+                 "Try at most so many sets of new nodes")
+      ->check(values::WholeNumber(1, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--replace-budget", command.replace_budget,
+                 "Begin no further set of new nodes after this time; the plan then depends on the "
+                 "speed of the machine. Default: no limit")
+      ->check(values::Duration())
+      ->type_name("DURATION")
       ->group(group);
   app.add_option("--min-saving", command.purchases.min_saving,
                  "Buy only if that saves at least this share of what the nodes cost that would "
@@ -666,6 +685,22 @@ void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
   }
 }
 
+std::optional<double> PlanCommand::ReplaceBudget() const {
+  if (replace_budget.empty()) return std::nullopt;
+  return std::chrono::duration<double>(*ParseDuration(replace_budget)).count();
+}
+
+absl::StatusOr<ReplaceQuery> PlanCommand::ReadPurchases() const {
+  ReplaceQuery asked = purchases;
+  asked.budget_s = ReplaceBudget();
+  if (machine_types.empty()) return asked;
+  absl::StatusOr<MachineFile> file = ReadMachineFile(machine_types);
+  if (!file.ok()) return file.status();
+  asked.machines = *std::move(file);
+  asked.machines->groups = machine_type_groups;
+  return asked;
+}
+
 int PlanCommand::ReplaceOver(LiveCluster& live, LoadedCluster& cluster, const GroupRules& rules,
                              double import_s, Progress& progress, std::ostream& out,
                              std::ostream& err) const {
@@ -674,17 +709,18 @@ int PlanCommand::ReplaceOver(LiveCluster& live, LoadedCluster& cluster, const Gr
     PrintLoadWarnings(cluster, err);
     return Fail(status, err);
   };
-  ReplaceQuery asked = purchases;
-  if (!machine_types.empty()) {
-    absl::StatusOr<MachineFile> file = ReadMachineFile(machine_types);
-    if (!file.ok()) return progress.Done(), Fail(file.status(), err);
-    asked.machines = *std::move(file);
-  }
+  absl::StatusOr<ReplaceQuery> read = ReadPurchases();
+  if (!read.ok()) return progress.Done(), Fail(read.status(), err);
+  ReplaceQuery asked = *std::move(read);
   const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
   if (!now_s.ok()) return refuse(now_s.status());
   const absl::StatusOr<PlanQuery> query = QueryAt(*now_s, rules);
   if (!query.ok()) return progress.Done(), Fail(query.status(), err);
   progress.Say("looking for cheaper nodes");
+  asked.on_tried = [&](size_t tried) {
+    progress.Say(fmt::format("looking for cheaper nodes: {} tried",
+                             Count(tried, "set of them", "sets of them")));
+  };
   const absl::StatusOr<std::unique_ptr<ReplaceAnswer>> answer =
       AnswerReplace(*query, asked, live, cluster, {}, Parallelism(threads));
   if (!answer.ok()) return progress.Done(), Fail(answer.status(), err);

@@ -74,9 +74,11 @@ struct PlanCommand {
   bool replace = false;       // The plan may buy nodes.
   ReplaceQuery purchases;     // Without the machine types.
   std::string machine_types;  // A file; empty: only the shapes of the cluster's nodes.
-  RoundFlags over_time;       // With --state: makes a round instead of a plan over a dump.
-  WatchFlags watch;           // With --watch-file: plans whenever the cluster has changed.
-  ServerFlags at_server;      // With --server: a daemon plans.
+  std::vector<std::string> machine_type_groups;  // For a cloud's list.
+  std::string replace_budget;                    // Empty: no limit.
+  RoundFlags over_time;   // With --state: makes a round instead of a plan over a dump.
+  WatchFlags watch;       // With --watch-file: plans whenever the cluster has changed.
+  ServerFlags at_server;  // With --server: a daemon plans.
 
   void AddTo(CLI::App& app);
   // Adds only the flags about what to plan for and how: no search, no output, no rounds.
@@ -84,6 +86,9 @@ struct PlanCommand {
   // Adds the flags that decide how a loop makes its rounds: all of `options`, and the state's
   // files.
   void AddLoopFlags(CLI::App& app);
+  // The purchases that the flags ask for.  Errors: those of reading the file of --machine-types.
+  [[nodiscard]] absl::StatusOr<ReplaceQuery> ReadPurchases() const;
+  [[nodiscard]] std::optional<double> ReplaceBudget() const;  // In seconds.
   // The question that the flags alone ask, without prices, groups and time.
   [[nodiscard]] PlanQuery Query() const;
   // Query(), with `rules`, `now_s` and the prices of --prices, but without the time limit.

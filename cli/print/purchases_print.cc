@@ -69,6 +69,12 @@ void PrintSavings(const wire::PlanReply& reply, size_t columns, std::ostream& ou
                     money(purchases.with().net_saved_per_hour() /
                           static_cast<double>(purchases.with().moved_pods()))));
   }
+  if (purchases.has_least_cost_per_hour()) {
+    say(fmt::format("No set of new nodes makes it less than {} per hour: the gap is {} at most.",
+                    money(purchases.least_cost_per_hour()), Percent(purchases.gap())));
+  } else {
+    say(fmt::format("No bound is known: {}.", PrintableLine(purchases.why_no_bound())));
+  }
   say(fmt::format("Tried {} of {} that can be bought.",
                   Count(purchases.tried(), "set of new nodes", "sets of new nodes"),
                   Count(purchases.machine_types(), "machine type", "machine types")));

@@ -270,7 +270,7 @@ absl::StatusOr<std::optional<ReplaceMarketOptions>> RunFlags::MarketOptionsOf() 
   if (!plan.replace) return std::nullopt;
   ReplaceMarketOptions market{
       .query = {.planner = plan.options.scale_down.planner, .order = plan.options.candidate_order},
-      .replace = plan.purchases,
+      .replace = {},
       .load = plan.options.load};
   absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
   if (!rules.ok()) return rules.status();
@@ -278,11 +278,9 @@ absl::StatusOr<std::optional<ReplaceMarketOptions>> RunFlags::MarketOptionsOf() 
   absl::StatusOr<std::optional<PriceList>> list = plan.ReadPriceFlags();
   if (!list.ok()) return list.status();
   market.query.prices = *std::move(list);
-  if (!plan.machine_types.empty()) {
-    absl::StatusOr<MachineFile> file = ReadMachineFile(plan.machine_types);
-    if (!file.ok()) return file.status();
-    market.replace.machines = *std::move(file);
-  }
+  absl::StatusOr<ReplaceQuery> asked = plan.ReadPurchases();
+  if (!asked.ok()) return asked.status();
+  market.replace = *std::move(asked);
   if (absl::Status s = CheckReplace(market.query, market.replace); !s.ok()) return s;
   return market;
 }

@@ -62,6 +62,9 @@ class Options(TypedDict, total=False):
     replace: bool | None
     max_new_nodes: int | None
     machine_types: Text | None  # A file of machine types.
+    machine_type_groups: Sequence[str] | None  # For a cloud's list.
+    max_tries: int | None
+    replace_budget: Duration | None
     min_saving: float | None
     min_score: float | None
     allow_spot: bool | None
@@ -244,6 +247,9 @@ _INPUT = {
     "replace": _Of(_switch, ("replace",)),
     "max_new_nodes": _Of(_count32, ("replace", "max_new_nodes"), "replace"),
     "machine_types": _Of(text_of, ("replace", "machine_types"), "replace"),
+    "machine_type_groups": _Of(_names, ("replace", "machine_type_groups"), "replace"),
+    "max_tries": _Of(_count, ("replace", "max_tries"), "replace"),
+    "replace_budget": _Of(_seconds, ("replace", "budget_seconds"), "replace"),
     "min_saving": _Of(_number, ("replace", "min_saving"), "replace"),
     "min_score": _Of(_number, ("replace", "min_score"), "replace"),
     "allow_spot": _Of(_switch, ("replace", "allow_spot"), "replace"),

@@ -290,22 +290,7 @@ class Encoder {
     if (from.last_pod_event) to.set_last_pod_event(*from.last_pod_event);
   }
 
-  void Put(const objects::NodePool& from, wire::NodePool& to) {
-    Put(from.meta, *to.mutable_meta());
-    to.set_is_static(from.is_static);
-    to.set_policy(Id(from.policy));
-    to.set_consolidate_after(Id(from.consolidate_after));
-    to.set_has_budgets(from.has_budgets);
-    for (const objects::NodePool::Budget& budget : from.budgets) {
-      auto& each = *to.add_budgets();
-      each.set_has_reasons(budget.has_reasons);
-      Put(budget.reasons, *each.mutable_reasons());
-      each.set_nodes(Id(budget.nodes));
-      if (budget.schedule) each.set_schedule(Id(*budget.schedule));
-      if (budget.duration) each.set_duration(Id(*budget.duration));
-    }
-    to.set_not_understood(Id(from.not_understood));
-  }
+  void Put(const objects::NodePool& from, wire::NodePool& to) { PutPacked(from, to); }
 
   void Put(const objects::PodGroup& from, wire::PodGroup& to) {
     Put(from.meta, *to.mutable_meta());
@@ -823,7 +808,13 @@ class Decoder {
   }
 
   void Get(const wire::NodePool& from, objects::NodePool& to) {
+    if (!GetPacked(from, to)) GetOlder(from, to);
     Get(from.meta(), to.meta);
+  }
+
+  // Of an ebb that did not read what decides which nodes may be bought.
+  void GetOlder(const wire::NodePool& from, objects::NodePool& to) {
+    to.not_bought = "spec.template";
     to.is_static = from.is_static();
     to.policy = At(from.policy());
     to.consolidate_after = At(from.consolidate_after());

@@ -34,14 +34,14 @@ bool IsBinarySnapshot(std::string_view bytes);
 
 enum class SnapshotVersions : uint8_t {
   kChecked,  // Only versions with checksums.
-  // Also version 1, and version 6 whatever its checksum is: for bytes whose integrity is ensured
+  // Also version 1, and version 7 whatever its checksum is: for bytes whose integrity is ensured
   // elsewhere.
   kUncheckedToo,
 };
 
 // Reads a whole file.  `name` is the file's name in errors.  A sink that takes columns may keep
 // `owner`, which keeps `bytes` alive; if it is null, such a sink gets a copy.
-// Cost: version 6 one look at every byte, older versions one copy of each distinct text.
+// Cost: version 7 one look at every byte, older versions one copy of each distinct text.
 absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
                                 ImportStats& stats,
                                 SnapshotVersions versions = SnapshotVersions::kChecked,

@@ -35,7 +35,7 @@ using packed::PackedWriter;
 static_assert(std::endian::native == std::endian::little);
 
 // Magic, length and header, with the version as a varint of one byte, and two zero bytes.
-constexpr std::string_view kStart("EBBSNAP\x01\x02\0\0\0\x08\x06\0\0", 16);
+constexpr std::string_view kStart("EBBSNAP\x01\x02\0\0\0\x08\x07\0\0", 16);
 static_assert(kStart[13] == kColumnVersion);
 constexpr size_t kChecksumAt = kStart.size();
 constexpr size_t kSizesAt = kChecksumAt + sizeof(uint64_t);

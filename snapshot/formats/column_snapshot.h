@@ -37,7 +37,7 @@
 
 namespace ebb {
 
-inline constexpr uint32_t kColumnVersion = 6;
+inline constexpr uint32_t kColumnVersion = 7;
 
 struct ColumnFile {
   std::string_view name;   // In errors.

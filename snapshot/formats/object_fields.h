@@ -346,6 +346,8 @@ class ObjectFields {
   bool ReadNodeClaim();
   bool ReadNodePool();
   void CheckPoolVersion(Text api_version);
+  bool PoolTemplate(Value& value, objects::NodePool& pool);
+  bool PoolRequirement(Value& value, objects::NodePool::Requirement& requirement);
   bool Disruption(Value& value, objects::NodePool& pool);
   bool DisruptionBudget(Value& value, objects::NodePool::Budget& budget);
 
@@ -591,6 +593,9 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   }
   if (rule.kind == "PodGroup" && GroupOf(place.api_version) == rule.group) {
     CheckPodGroupVersion(rule.group, place.api_version);
+  }
+  if (rule.kind == "NodePool" && GroupOf(place.api_version) == rule.group) {
+    CheckPoolVersion(place.api_version);
   }
   if (!(this->*rule.read)()) return FieldError(rule.kind, place);
   if (!CheckNames()) return FieldError(rule.kind, place);
@@ -2382,10 +2387,18 @@ bool ObjectFields<Fields>::ReadNodePool() {
       return true;
     }
     if (key == "metadata") return Meta(value, pool.meta);
+    if (key == "status") {
+      return fields_.Members(value, [&](Key part, Value& member) {
+        return part != "resources" || Resources(member, pool.resources);
+      });
+    }
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
       if (part == kNotUnderstoodSpec) return NotUnderstoodBefore(member);
       if (part == "disruption") return Disruption(member, pool);
+      if (part == "template") return PoolTemplate(member, pool);
+      if (part == "limits") return Resources(member, pool.limits);
+      if (part == "weight") return fields_.Int(member, pool.weight.emplace());
       pool.is_static |= part == "replicas";
       return true;
     });
@@ -2399,6 +2412,46 @@ template <typename Fields>
 void ObjectFields<Fields>::CheckPoolVersion(Text api_version) {
   if (api_version.empty() || api_version == "karpenter.sh/v1") return;
   NotUnderstood(absl::StrCat("apiVersion ", Printable(api_version)));
+}
+
+// Fields of the template that ebb does not know matter to new nodes only.
+template <typename Fields>
+bool ObjectFields<Fields>::PoolTemplate(Value& value, objects::NodePool& pool) {
+  constexpr Text kWhere = "spec.template.spec";
+  std::string others = std::exchange(not_understood_, {});
+  const bool read = fields_.Members(value, [&](Key part, Value& members) {
+    return fields_.Members(members, [&](Key key, Value& member) {
+      if (part == "metadata") return key != "labels" || StringMap(member, pool.labels);
+      if (part != "spec") return NotUnderstood("spec.template", part);
+      if (key == kNotUnderstoodSpec) return NotUnderstoodBefore(member);
+      if (key == "taints") return Taints(member, "spec.template.spec.taints[]", pool.taints);
+      if (key == "startupTaints") {
+        return Taints(member, "spec.template.spec.startupTaints[]", pool.startup_taints);
+      }
+      if (key == "requirements") {
+        return fields_.Elements(member, [&](Value& each) {
+          return PoolRequirement(each, pool.requirements.emplace_back());
+        });
+      }
+      const bool is_harmless =
+          key == "nodeClassRef" || key == "expireAfter" || key == "terminationGracePeriod";
+      return is_harmless || NotUnderstood(kWhere, key);
+    });
+  });
+  pool.not_bought = batch_->texts.Copy(std::exchange(not_understood_, std::move(others)));
+  return read;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::PoolRequirement(Value& value,
+                                           objects::NodePool::Requirement& requirement) {
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "key") return fields_.String(member, requirement.key);
+    if (key == "operator") return fields_.String(member, requirement.op);
+    if (key == "values") return Strings(member, requirement.values);
+    if (key == "minValues") return fields_.Int(member, requirement.min_values.emplace());
+    return NotUnderstood("spec.template.spec.requirements[]", key);
+  });
 }
 
 template <typename Fields>

@@ -559,6 +559,17 @@ struct Scrubber::Impl {
       if (budget.duration) *budget.duration = Keep("rules", *budget.duration);
     }
     Do("not_understood", pool.not_understood);
+    Do("limits", pool.limits);
+    Do("resources", pool.resources);
+    Do("labels", pool.labels);
+    Do("taints", pool.taints);
+    Do("startup_taints", pool.startup_taints);
+    for (objects::NodePool::Requirement& each : pool.requirements) {
+      if (each.op.starts_with('G') || each.op.starts_with('L')) numbers.emplace(each.key);
+      for (Text& value : each.values) value = Value(each.key, value);
+      each.key = Key(each.key);
+    }
+    Do("not_bought", pool.not_bought);
   }
   void DoStruct(objects::DeviceQuantity& quantity) {
     quantity.name = Keep("devices", quantity.name);

@@ -746,16 +746,31 @@ Json ToJson(const objects::NodePool& pool) {
   Json& disruption = spec["disruption"] = Json::object();
   Put(disruption, "consolidationPolicy", pool.policy);
   Put(disruption, "consolidateAfter", pool.consolidate_after);
-  if (!pool.has_budgets) return json;
-  disruption["budgets"] = Json::array();
+  Json budgets = Json::array();
   for (const objects::NodePool::Budget& budget : pool.budgets) {
     Json each = Json::object();
     Put(each, "nodes", budget.nodes);
     if (budget.schedule) each["schedule"] = *budget.schedule;
     if (budget.duration) each["duration"] = *budget.duration;
     if (budget.has_reasons) each["reasons"] = Texts(budget.reasons);
-    disruption["budgets"].push_back(std::move(each));
+    budgets.push_back(std::move(each));
   }
+  if (pool.has_budgets) disruption["budgets"] = std::move(budgets);
+  Put(spec, "weight", pool.weight);
+  Put(spec, "limits", Resources(pool.limits));
+  Json made = Json::object();
+  Put(made, kNotUnderstoodSpec, pool.not_bought);
+  Put(made, "taints", Taints(pool.taints));
+  Put(made, "startupTaints", Taints(pool.startup_taints));
+  for (const objects::NodePool::Requirement& each : pool.requirements) {
+    Json requirement = {{"key", each.key}, {"operator", each.op}};
+    Put(requirement, "values", Texts(each.values));
+    Put(requirement, "minValues", each.min_values);
+    made["requirements"].push_back(std::move(requirement));
+  }
+  if (!made.empty()) spec["template"]["spec"] = std::move(made);
+  if (!pool.labels.empty()) spec["template"]["metadata"]["labels"] = Map(pool.labels);
+  if (!pool.resources.empty()) json["status"]["resources"] = Resources(pool.resources);
   return json;
 }
 

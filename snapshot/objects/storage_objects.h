@@ -284,9 +284,16 @@ struct NodeClaim {
   std::optional<int64_t> last_pod_event;  // status.lastPodEventTime.
 };
 
-// Karpenter's object for a group of nodes: the fields of spec.disruption as they are written, and
-// whether spec.replicas is set.
+// Karpenter's object for a group of nodes: the fields of spec.disruption as they are written,
+// whether spec.replicas is set, and what decides which nodes may be bought for it.
 struct NodePool {
+  // One of spec.template.spec.requirements.
+  struct Requirement {
+    Text key;
+    Text op;
+    std::vector<Text> values;
+    std::optional<int64_t> min_values;
+  };
   struct Budget {
     bool has_reasons = false;  // reasons is present; an empty list applies to no reason.
     std::vector<Text> reasons;
@@ -301,6 +308,14 @@ struct NodePool {
   bool has_budgets = false;  // budgets is present.  Absent: one budget of 10%.
   std::vector<Budget> budgets;
   Text not_understood;  // "spec.disruption.paused": no node of it goes.
+  std::optional<int64_t> weight;
+  ResourceList limits;
+  ResourceList resources;  // status.resources: what its nodes have.
+  KeyValues labels;        // spec.template.metadata.labels.
+  std::vector<Requirement> requirements;
+  std::vector<Taint> taints;
+  std::vector<Taint> startup_taints;
+  Text not_bought;  // "spec.template.spec.paused": no node is bought for it.
 };
 
 // Objects that say which pods belong together, and what room pods will need.

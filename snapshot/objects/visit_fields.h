@@ -127,8 +127,10 @@ EBB_FIELDS(Machine, meta, group, node_name, provider_id);
 EBB_FIELDS(NodeClaim::Condition, type, status, since);
 EBB_FIELDS(NodeClaim, meta, node_name, provider_id, conditions, last_pod_event);
 EBB_FIELDS(NodePool::Budget, has_reasons, reasons, nodes, schedule, duration);
+EBB_FIELDS(NodePool::Requirement, key, op, values, min_values);
 EBB_FIELDS(NodePool, meta, is_static, policy, consolidate_after, has_budgets, budgets,
-           not_understood);
+           not_understood, weight, limits, resources, labels, requirements, taints, startup_taints,
+           not_bought);
 EBB_FIELDS(PodGroup, meta, group, min_count, whole, not_understood);
 EBB_FIELDS(PodTemplate, meta, pod);
 EBB_FIELDS(CapacityBuffer, meta, strategy, template_name, replicas, ready);

@@ -326,6 +326,18 @@ Line Dumped(const objects::NodePool& pool) {
     line.Put("reasons", budget.reasons).Put("schedule", budget.schedule.value_or("-"));
     line.Put("duration", budget.duration.value_or("-"));
   }
+  line.Put("weight", pool.weight).Put("limits", pool.limits).Put("resources", pool.resources);
+  line.Put("label", pool.labels).Put("notBought", pool.not_bought);
+  for (const objects::NodePool::Requirement& each : pool.requirements) {
+    line.Put("key", each.key).Put("op", each.op).Put("value", each.values);
+    line.Put("min", each.min_values);
+  }
+  for (const auto& [name, taints] :
+       {std::pair("taint", &pool.taints), std::pair("startup", &pool.startup_taints)}) {
+    for (const objects::Taint& taint : *taints) {
+      line.Put(name, taint.key).Put("=", taint.value).Put(":", taint.effect);
+    }
+  }
   return line;
 }
 

@@ -383,6 +383,31 @@ class PlanTest(EbbTest):
         self.assertIn("less than 40", plan["replace"]["whyNone"])
         self.assertIn("Buy nothing:", self.ebb(*self.replacing("--min-saving", "0.4"))[0])
 
+    def test_lists_of_the_clouds_are_machine_types_too(self):
+        for cloud, name in (("aws", "m7i.large"), ("gcp", "n2-standard-4"), ("azure", "Standard_D4s_v5")):
+            types = os.path.join(DOCS, f"../examples/machine_types_{cloud}.json")
+            with self.subTest(cloud=cloud):
+                replace = self.ebb_json(*self.replacing(types=types))["replace"]
+                listed = {each["reason"]: each["first"] for each in replace["unusableTypes"]}
+                self.assertIn(name, listed["NoGroups"])
+                replace = self.ebb_json(*self.replacing("--machine-type-groups", "general,none",
+                                                        types=types))["replace"]
+                listed = {each["reason"]: each["first"] for each in replace["unusableTypes"]}
+                self.assertEqual(listed["UnknownGroup"], ["all of none"])
+                self.assertNotIn("NoGroups", listed)
+        broken = self.write("types.json", '{"InstanceTypes": [{"InstanceType": "m7i.large", "VCpuInfo": {}}]}')
+        err = self.ebb(*self.replacing(types=broken), code=1)[1]
+        self.assertIn("types.json: InstanceTypes[0] (m7i.large).VCpuInfo.DefaultVCpus: is not a number", err)
+
+    def test_the_bound_of_purchases_is_below_their_cost(self):
+        replace = self.ebb_json(*self.replacing())["replace"]
+        self.assertGreater(replace["leastCostPerHour"], 0)
+        self.assertLessEqual(replace["leastCostPerHour"], replace["with"]["costPerHour"])
+        self.assertEqual(replace["tried"], self.ebb_json(*self.replacing("--replace-budget", "1h"))["replace"]["tried"])
+        replace = self.ebb_json(*self.replacing("--max-tries", "1"))["replace"]
+        self.assertEqual((replace["tried"], replace["buy"]), (1, []))
+        self.assertTrue(any("ended after 1 set" in each for each in replace["assumptions"]))
+
     def test_a_broken_file_of_machine_types_is_named(self):
         broken = self.write("types.yaml", "machineTypes: [{name: m9, groups: [g], offers: [{}], "
                                           "capacity: {cpu: 4x, memory: 1Gi}}]\n")
@@ -397,7 +422,7 @@ class PlanTest(EbbTest):
                 (["--gangs=move"], "--gangs=move: --replace searches"),
                 (["--optimize"], "purchases have a search of their own"),
                 (["--waves"], "a plan with purchases cannot do that yet"),
-                (["--bound"], "there is no bound for purchases"),
+                (["--bound"], "purchases have a bound of their own"),
                 (["--explain", "general-0"], "there is no place for purchases"),
                 (["--max-new-nodes", "0"], "--max-new-nodes")]:
             with self.subTest(words=words):

@@ -2291,8 +2291,14 @@ type Replace struct {
 	// The text of a file of machine types; "": only the shapes of the cluster's nodes are bought.
 	MachineTypes     string `protobuf:"bytes,5,opt,name=machine_types,json=machineTypes,proto3" json:"machine_types,omitempty"`
 	MachineTypesName string `protobuf:"bytes,6,opt,name=machine_types_name,json=machineTypesName,proto3" json:"machine_types_name,omitempty"` // In messages; "": "input.replace.machine_types".
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Groups that may have the types of a cloud's list, besides those with a NodePool.
+	MachineTypeGroups []string `protobuf:"bytes,7,rep,name=machine_type_groups,json=machineTypeGroups,proto3" json:"machine_type_groups,omitempty"`
+	// At least 1; the most sets of new nodes that are tried.  Absent: 1,000.
+	MaxTries *uint64 `protobuf:"varint,8,opt,name=max_tries,json=maxTries,proto3,oneof" json:"max_tries,omitempty"`
+	// No further set is tried after this time; 0: no limit.
+	BudgetSeconds float64 `protobuf:"fixed64,9,opt,name=budget_seconds,json=budgetSeconds,proto3" json:"budget_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Replace) Reset() {
@@ -2365,6 +2371,27 @@ func (x *Replace) GetMachineTypesName() string {
 		return x.MachineTypesName
 	}
 	return ""
+}
+
+func (x *Replace) GetMachineTypeGroups() []string {
+	if x != nil {
+		return x.MachineTypeGroups
+	}
+	return nil
+}
+
+func (x *Replace) GetMaxTries() uint64 {
+	if x != nil && x.MaxTries != nil {
+		return *x.MaxTries
+	}
+	return 0
+}
+
+func (x *Replace) GetBudgetSeconds() float64 {
+	if x != nil {
+		return x.BudgetSeconds
+	}
+	return 0
 }
 
 // The model of waves.  Whole seconds, at least 0.
@@ -3119,8 +3146,13 @@ type Purchases struct {
 	Tried         uint64                     `protobuf:"varint,7,opt,name=tried,proto3" json:"tried,omitempty"`
 	UnusableTypes []*Purchases_UnusableTypes `protobuf:"bytes,8,rep,name=unusable_types,json=unusableTypes,proto3" json:"unusable_types,omitempty"`
 	Assumptions   []string                   `protobuf:"bytes,9,rep,name=assumptions,proto3" json:"assumptions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// No set of nodes that stay and new nodes of these types costs less per hour; and how far the
+	// plan's cost can be above it, as a share of it.  Absent: no bound is known.
+	LeastCostPerHour *float64 `protobuf:"fixed64,10,opt,name=least_cost_per_hour,json=leastCostPerHour,proto3,oneof" json:"least_cost_per_hour,omitempty"`
+	Gap              float64  `protobuf:"fixed64,11,opt,name=gap,proto3" json:"gap,omitempty"`
+	WhyNoBound       string   `protobuf:"bytes,12,opt,name=why_no_bound,json=whyNoBound,proto3" json:"why_no_bound,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Purchases) Reset() {
@@ -3214,6 +3246,27 @@ func (x *Purchases) GetAssumptions() []string {
 		return x.Assumptions
 	}
 	return nil
+}
+
+func (x *Purchases) GetLeastCostPerHour() float64 {
+	if x != nil && x.LeastCostPerHour != nil {
+		return *x.LeastCostPerHour
+	}
+	return 0
+}
+
+func (x *Purchases) GetGap() float64 {
+	if x != nil {
+		return x.Gap
+	}
+	return 0
+}
+
+func (x *Purchases) GetWhyNoBound() string {
+	if x != nil {
+		return x.WhyNoBound
+	}
+	return ""
 }
 
 // How a stable plan came about.
@@ -10070,7 +10123,7 @@ const file_planner_proto_rawDesc = "" +
 	"\a_stableB\b\n" +
 	"\x06_wavesB\n" +
 	"\n" +
-	"\b_replace\"\xf2\x01\n" +
+	"\b_replace\"\xf9\x02\n" +
 	"\aReplace\x12'\n" +
 	"\rmax_new_nodes\x18\x01 \x01(\rH\x00R\vmaxNewNodes\x88\x01\x01\x12\x1d\n" +
 	"\n" +
@@ -10079,8 +10132,13 @@ const file_planner_proto_rawDesc = "" +
 	"\n" +
 	"allow_spot\x18\x04 \x01(\bR\tallowSpot\x12#\n" +
 	"\rmachine_types\x18\x05 \x01(\tR\fmachineTypes\x12,\n" +
-	"\x12machine_types_name\x18\x06 \x01(\tR\x10machineTypesNameB\x10\n" +
-	"\x0e_max_new_nodes\"\xc3\x01\n" +
+	"\x12machine_types_name\x18\x06 \x01(\tR\x10machineTypesName\x12.\n" +
+	"\x13machine_type_groups\x18\a \x03(\tR\x11machineTypeGroups\x12 \n" +
+	"\tmax_tries\x18\b \x01(\x04H\x01R\bmaxTries\x88\x01\x01\x12%\n" +
+	"\x0ebudget_seconds\x18\t \x01(\x01R\rbudgetSecondsB\x10\n" +
+	"\x0e_max_new_nodesB\f\n" +
+	"\n" +
+	"_max_tries\"\xc3\x01\n" +
 	"\fWaveSettings\x123\n" +
 	"\x13pod_startup_seconds\x18\x01 \x01(\x03H\x00R\x11podStartupSeconds\x88\x01\x01\x12)\n" +
 	"\x10unneeded_seconds\x18\x02 \x01(\x03R\x0funneededSeconds\x12;\n" +
@@ -10161,7 +10219,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x04like\x18\x06 \x01(\tR\x04like\x12$\n" +
 	"\x0eprice_per_hour\x18\a \x01(\x01R\fpricePerHour\x12\x12\n" +
 	"\x04pods\x18\b \x01(\x04R\x04pods\x12&\n" +
-	"\x0fdaemon_set_pods\x18\t \x01(\x04R\rdaemonSetPods\"\x84\x05\n" +
+	"\x0fdaemon_set_pods\x18\t \x01(\x04R\rdaemonSetPods\"\x84\x06\n" +
 	"\tPurchases\x12(\n" +
 	"\x03buy\x18\x01 \x03(\v2\x16.ebb.v1alpha1.PurchaseR\x03buy\x12\x19\n" +
 	"\bwhy_none\x18\x02 \x01(\tR\awhyNone\x12\"\n" +
@@ -10171,7 +10229,12 @@ const file_planner_proto_rawDesc = "" +
 	"\rmachine_types\x18\x06 \x01(\x04R\fmachineTypes\x12\x14\n" +
 	"\x05tried\x18\a \x01(\x04R\x05tried\x12L\n" +
 	"\x0eunusable_types\x18\b \x03(\v2%.ebb.v1alpha1.Purchases.UnusableTypesR\runusableTypes\x12 \n" +
-	"\vassumptions\x18\t \x03(\tR\vassumptions\x1a\x85\x01\n" +
+	"\vassumptions\x18\t \x03(\tR\vassumptions\x122\n" +
+	"\x13least_cost_per_hour\x18\n" +
+	" \x01(\x01H\x00R\x10leastCostPerHour\x88\x01\x01\x12\x10\n" +
+	"\x03gap\x18\v \x01(\x01R\x03gap\x12 \n" +
+	"\fwhy_no_bound\x18\f \x01(\tR\n" +
+	"whyNoBound\x1a\x85\x01\n" +
 	"\aFigures\x12\x18\n" +
 	"\aremoved\x18\x01 \x01(\x04R\aremoved\x12\x1d\n" +
 	"\n" +
@@ -10182,7 +10245,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x14\n" +
-	"\x05first\x18\x04 \x03(\tR\x05first\"\x84\x03\n" +
+	"\x05first\x18\x04 \x03(\tR\x05firstB\x16\n" +
+	"\x14_least_cost_per_hour\"\x84\x03\n" +
 	"\rStableFigures\x12\x16\n" +
 	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x12\n" +
 	"\x04kept\x18\x02 \x01(\x04R\x04kept\x12\x1c\n" +
@@ -11192,6 +11256,7 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[27].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[28].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[31].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[32].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[36].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[37].OneofWrappers = []any{}

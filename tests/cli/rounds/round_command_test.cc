@@ -479,9 +479,10 @@ bool HasNoSay(const std::string& flag) {
       // Not allowed with --state.
       "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
       "objective", "move-cost", "max-evictions", "max-workload-share", "nominated-share", "prices",
-      "price-rule", "what-if", "waves", "replace", "max-new-nodes", "machine-types", "min-saving",
-      "min-score", "allow-spot", "pod-startup-time", "fail-if", "report", "team-label", "stable",
-      "stable-margin", "stable-greedy-every", "stable-verify-every"};
+      "price-rule", "what-if", "waves", "replace", "max-new-nodes", "machine-types",
+      "machine-type-groups", "max-tries", "replace-budget", "min-saving", "min-score", "allow-spot",
+      "pod-startup-time", "fail-if", "report", "team-label", "stable", "stable-margin",
+      "stable-greedy-every", "stable-verify-every"};
   return flags->contains(flag);
 }
 

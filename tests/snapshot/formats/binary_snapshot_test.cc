@@ -192,10 +192,10 @@ TEST(BinarySnapshotTest, AFileCutOffAnywhereIsAnError) {
 TEST(BinarySnapshotTest, VersionsThatAreNotReadAreRefusedByName) {
   std::string snapshot = Written(kEveryField);
   // Magic, length 2, then field 1 as a varint: the version.
-  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x06", 6));
-  snapshot[13] = 7;
-  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 7, where this ebb reads version 6");
-  for (const char older : {3, 4, 5}) {
+  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x07", 6));
+  snapshot[13] = 8;
+  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 8, where this ebb reads version 7");
+  for (const char older : {3, 4, 5, 6}) {
     snapshot[13] = older;
     EXPECT_EQ(ErrorOf(snapshot),
               "file: was made by an older ebb, with fewer fields; import the dump again");

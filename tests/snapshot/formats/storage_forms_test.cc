@@ -119,11 +119,18 @@ constexpr std::string_view kObjects = R"([
    {"type":"Initialized","status":"True","reason":"Initialized","message":"",
     "lastTransitionTime":"1970-01-01T00:01:10Z"},{"type":"Consolidatable","status":"False"}]}},
 {"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"default"},
- "spec":{"weight":10,"template":{"spec":{"expireAfter":"720h"}},"disruption":{
+ "status":{"resources":{"cpu":"12","nodes":"3"}},
+ "spec":{"weight":10,"limits":{"cpu":"100","memory":"1Gi"},"template":{
+  "metadata":{"labels":{"team":"a"}},"spec":{"expireAfter":"720h","nodeClassRef":{"name":"d"},
+   "requirements":[{"key":"arch","operator":"In","values":["amd64","arm64"],"minValues":2},
+    {"key":"gpu","operator":"DoesNotExist"}],
+   "taints":[{"key":"t","value":"v","effect":"NoSchedule"}],
+   "startupTaints":[{"key":"s","effect":"NoExecute"}]}},"disruption":{
   "consolidationPolicy":"WhenEmpty","consolidateAfter":"30s","budgets":[{"nodes":"10%"},
    {"nodes":"0","schedule":"0 9 * * mon-fri","duration":"8h","reasons":["Empty","Drifted"]}]}}},
 {"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"static"},
- "spec":{"replicas":3,"disruption":{"consolidateAfter":"Never","budgets":[]}}},
+ "spec":{"replicas":3,"template":{"spec":{"requirements":[{"key":"a","operator":"Exists",
+  "weird":1}]}},"disruption":{"consolidateAfter":"Never","budgets":[]}}},
 {"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"bare"},"spec":{}},
 {"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"paused"},
  "spec":{"disruption":{"paused":true,"budgets":[]}}},
@@ -268,8 +275,12 @@ const std::vector<std::string>& Lines() {
       "is=[True] since=70 condition=[Consolidatable] is=[False] podEvent=90",
       "NodePool name=[default] policy=[WhenEmpty] after=[30s] has_budgets=true budget=[10%] "
       "schedule=[-] duration=[-] budget=[0] has_reasons=true reasons=[Empty] reasons=[Drifted] "
-      "schedule=[0 9 * * mon-fri] duration=[8h]",
-      "NodePool name=[static] static=true after=[Never] has_budgets=true",
+      "schedule=[0 9 * * mon-fri] duration=[8h] weight=10 limits=[cpu]:100000 "
+      "limits=[memory]:1073741824 resources=[cpu]:12000 resources=[nodes]:3 label=[team]:[a] "
+      "key=[arch] op=[In] value=[amd64] value=[arm64] min=2 key=[gpu] op=[DoesNotExist] taint=[t] "
+      "==[v] :=[NoSchedule] startup=[s] :=[NoExecute]",
+      "NodePool name=[static] static=true after=[Never] has_budgets=true "
+      "notBought=[spec.template.spec.requirements[].weird] key=[a] op=[Exists]",
       "NodePool name=[bare]",
       "NodePool name=[paused] has_budgets=true notUnderstood=[spec.disruption.paused]",
       "NodePool name=[zoned] has_budgets=true "
@@ -333,6 +344,13 @@ std::string Written(MakeWriter make) {
   EXPECT_TRUE(ReadBytes("storage", kObjects, writer, stats).ok());
   EXPECT_TRUE(writer.Finish().ok());
   return out;
+}
+
+TEST(StorageFormsTest, ANodePoolInAListHasTheVersionOfTheList) {
+  EXPECT_EQ(LinesOf(R"({"apiVersion":"karpenter.sh/v1beta1","kind":"NodePoolList",
+                       "items":[{"metadata":{"name":"p"},"spec":{}}]})"),
+            (std::vector<std::string>{
+                "NodePool name=[p] notUnderstood=[apiVersion karpenter.sh/v1beta1]"}));
 }
 
 TEST(StorageFormsTest, JsonGivesEveryField) { EXPECT_EQ(LinesOf(kObjects), Lines()); }
