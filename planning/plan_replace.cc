@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -470,6 +471,7 @@ class Replacing {
     if (absl::Status s = Bound(); !s.ok()) return s;
     std::vector<NodeBasket> first = BasketsOfBound();
     first.insert(first.begin(), NodeBasket());
+    for (const TypeIndex type : tried_types_) first.emplace_back(1, type);
     absl::StatusOr<Trial> best = Best(std::move(first));
     if (!best.ok()) return best;
     best->basket = best->used;
@@ -820,10 +822,16 @@ class Replacing {
     return CheckPurchases(version.cluster.snapshot, bought);
   }
 
-  // The warnings of the plan, of groups that have their new nodes.
+  // Warns of groups without nodes again, with the new nodes in their groups.
   void WarnOfPlanWith(const PlanAnswer& plan, LoadedCluster& cluster) const {
+    const auto is_of_minimum = [](const InputWarning& each) {
+      return each.code == "MinimumAssumed";
+    };
+    std::vector<InputWarning> warnings;
     WarnOfPlan(cluster.snapshot, AssignGroups(cluster.snapshot.catalog(), query_.groups),
-               plan.request, plan.made, cluster.warnings);
+               plan.request, plan.made, warnings);
+    std::erase_if(cluster.warnings, is_of_minimum);
+    std::ranges::copy_if(warnings, std::back_inserter(cluster.warnings), is_of_minimum);
   }
 
   void ListUnusable() {

@@ -11,7 +11,8 @@
 //
 //   1. Make the plan without new nodes.
 //   2. Bound what any set of new nodes can save (search/bound.h).  The relaxed problem's solution
-//      says how many nodes of each type it buys: rounded, these are the first sets that are tried.
+//      says how many nodes of each type it buys: rounded, these are the first sets that are tried,
+//      and one node of each type.
 //   3. For each type and for 1, 2, 4, ... nodes of it: make the plan with these nodes besides those
 //      chosen so far.  Choose the set that saves the most, and repeat while that saves more.
 //   4. Try each other type in place of each chosen node, and each set with one node less; repeat
