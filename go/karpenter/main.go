@@ -23,7 +23,7 @@ func run() error {
 	seed := flag.Uint64("seed", 1, "seed of the generator; the same seed makes the same cases")
 	count := flag.Int("cases", 300, "number of cases")
 	perFile := flag.Int("per-file", 50, "cases in one file")
-	folder := flag.String("o", "", "folder that gets the files SEED-NUMBER.json")
+	folder := flag.String("o", "", "folder that gets the files SEED-NUMBER.json; with -consolidate the file that gets the result")
 	again := flag.Bool("answer", false, "instead of making cases, ask Karpenter again about those in the files of the arguments, and write its answers there")
 	cluster := flag.String("consolidate", "", "instead of making cases, run Karpenter's consolidation on the cluster in this file until it finds nothing more, and write the result to -o")
 	types := flag.String("types", "", "with -consolidate and -check: machine types, as bench/lognormal_cluster.py writes them (default: those of the cases)")
@@ -97,6 +97,9 @@ func answerAgain(paths []string) error {
 }
 
 func recordConsolidation(cluster, typesPath, pricesPath, policy string, limit time.Duration, to, left string) error {
+	if to == "" {
+		return fmt.Errorf("-consolidate needs -o FILE")
+	}
 	types, err := readTypes(typesPath, pricesPath)
 	if err != nil {
 		return err
