@@ -15,6 +15,12 @@ const (
 	Shadow  = "shadow"
 )
 
+// Values of --scale-down-planner-keep-pods, besides Shadow.
+const (
+	Off = "off"
+	On  = "on"
+)
+
 // What applies without the flags.
 const (
 	DefaultCheckOneIn    = 50
@@ -38,6 +44,9 @@ type Choice struct {
 	// SendInLoops: nodes and pods are sent to ebb in the loops alone, and not between them, from informer
 	// events.
 	SendInLoops bool
+	// KeepPods is Off, On or Shadow; "" means Off. On: the autoscaler's snapshot keeps from loop to loop
+	// what was computed about pods.
+	KeepPods string
 }
 
 // FlagSet is a flag.FlagSet or a pflag.FlagSet.
@@ -78,6 +87,7 @@ func (c *Choice) AddFlags(flags FlagSet) {
 		c.SendInLoops = err == nil && !ahead
 		return err
 	})
+	flags.Func("scale-down-planner-keep-pods", "Whether the snapshot keeps from loop to loop what was computed about pods that have not changed: off (the default), on, or shadow. In shadow mode the snapshot is made anew, and differences are reported.", text(&c.KeepPods))
 }
 
 func number(value string, least int) (int, error) {
@@ -94,6 +104,11 @@ func (c *Choice) Check() error {
 	case "", BuiltIn, Ebb, Shadow:
 	default:
 		return fmt.Errorf("--scale-down-planner=%s: is not %s, %s or %s", c.Planner, BuiltIn, Ebb, Shadow)
+	}
+	switch c.KeepPods {
+	case "", Off, On, Shadow:
+	default:
+		return fmt.Errorf("--scale-down-planner-keep-pods=%s: is not %s, %s or %s", c.KeepPods, Off, On, Shadow)
 	}
 	if c.Address == "" {
 		return nil

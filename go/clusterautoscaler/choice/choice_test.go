@@ -24,6 +24,8 @@ func TestFlags(t *testing.T) {
 		{[]string{"--scale-down-planner-send-ahead=true"}, choice.Choice{}, ""},
 		{[]string{"--scale-down-planner-send-ahead=false"}, choice.Choice{SendInLoops: true}, ""},
 		{[]string{"--scale-down-planner-send-ahead=maybe"}, choice.Choice{}, "invalid syntax"},
+		{[]string{"--scale-down-planner-keep-pods=shadow"}, choice.Choice{KeepPods: choice.Shadow}, ""},
+		{[]string{"--scale-down-planner-keep-pods=yes"}, choice.Choice{}, "yes: is not off, on or shadow"},
 		{[]string{"--scale-down-planner=ebbb"}, choice.Choice{}, "ebbb: is not builtin, ebb or shadow"},
 		{[]string{"--scale-down-planner-address=/run/ebb.sock"}, choice.Choice{}, "is not unix:PATH"},
 		{[]string{"--scale-down-planner-check-one-in=-1"}, choice.Choice{}, `"-1" is not a number from 0 on`},

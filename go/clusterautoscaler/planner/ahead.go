@@ -217,6 +217,9 @@ func (a *ahead) send(ctx context.Context) {
 	}
 	whole := !a.synced
 	views, gone := a.takeDirty(whole)
+	if kept, keeps := a.autoscalingCtx.ClusterSnapshot.(*keptSnapshot); keeps && !kept.shadow {
+		kept.remember(views)
+	}
 	if err := a.configure(ctx); err != nil {
 		a.give(err)
 		return

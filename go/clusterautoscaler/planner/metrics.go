@@ -36,12 +36,17 @@ var (
 		Name:      "ebb_checks_total",
 		Help:      "Removals found by ebb that the autoscaler's own simulation was to check: same, mismatch, or skipped.",
 	}, []string{"result"})
+	keptNodesTotal = k8smetrics.NewCounterVec(&k8smetrics.CounterOpts{
+		Namespace: "cluster_autoscaler",
+		Name:      "ebb_snapshot_nodes_total",
+		Help:      "Nodes whose kept state was compared with that of the autoscaler's own snapshot: same or different.",
+	}, []string{"result"})
 	registerOnce sync.Once
 )
 
 func registerMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(fallbacksTotal, resyncsTotal, shadowLoopsTotal, shadowDifferencesTotal, checksTotal)
+		legacyregistry.MustRegister(fallbacksTotal, resyncsTotal, shadowLoopsTotal, shadowDifferencesTotal, checksTotal, keptNodesTotal)
 	})
 }
 

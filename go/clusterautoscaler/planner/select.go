@@ -17,13 +17,15 @@ import (
 
 // Select returns the planner of a choice; `builtin` makes the built-in one. It also does so for a
 // choice that choice.Flags would reject, and then logs an error. If ebb is chosen and cannot be made, the
-// log says why, and the autoscaler's own simulation decides in each loop.
+// log says why, and the autoscaler's own simulation decides in each loop. Select replaces the snapshot of
+// the context if the choice keeps pods.
 func Select(chosen choice.Choice, builtin func() scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory) scaledown.Planner {
 	if err := chosen.Check(); err != nil {
 		klog.Errorf("The built-in planner decides: %v", err)
 		newFallbackLog().Note(fallback.Flags, 1, err)
 		return builtin()
 	}
+	autoscalingCtx.ClusterSnapshot = keepPods(autoscalingCtx.ClusterSnapshot, chosen.KeepPods)
 	opts := Options{
 		Address: chosen.Address, CheckOneIn: chosen.CheckOneIn, MismatchesMax: chosen.MismatchesMax, RecordFolder: chosen.RecordFolder,
 		SendAhead: !chosen.SendInLoops,
