@@ -38,6 +38,8 @@ struct FileMachine {
   std::map<std::string, std::string> pool_labels;  // On nodes of Karpenter.
   std::vector<MachineTaint> taints;
   std::vector<Offer> offers;
+  bool assumes_pods = false;         // The number of pods is the kubelet's default.
+  bool assumes_no_overhead = false;  // All of the capacity is allocatable.
 };
 
 struct MachineFile {

@@ -33,6 +33,7 @@ QuantityUnit UnitOf(std::string_view resource) {
 
 // Labels that say where a node is and who it is, which a type must not change.
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr const char* kArch = "kubernetes.io/arch";
 // What clouds and device plugins say about an instance type's hardware.
 constexpr std::string_view kHardwareLabels[] = {"karpenter.k8s.aws/instance-",
                                                 "karpenter.azure.com/sku-",
@@ -105,8 +106,12 @@ absl::Status ReadOffer(const std::string& file, const std::string& where, const 
   const FieldReaders<FileMachine::Offer> readers = {
       {"zones",
        [](const YAML::Node& value, FileMachine::Offer& to) { return ReadNames(value, to.zones); }},
-      {"capacityType", [](const YAML::Node& value,
-                          FileMachine::Offer& to) { return ReadName(value, to.capacity_type); }},
+      {"capacityType",
+       [](const YAML::Node& value, FileMachine::Offer& to) {
+         std::string wrong = ReadName(value, to.capacity_type);
+         to.capacity_type = CapacityTypeOf(to.capacity_type);
+         return wrong;
+       }},
       {"hourly",
        [](const YAML::Node& value, FileMachine::Offer& to) -> std::string {
          to.hourly = AsReal(value);
@@ -154,6 +159,9 @@ absl::Status ReadMachine(const std::string& file, const std::string& where, cons
   std::map<std::string, Texts> amounts;
   std::optional<int64_t> pods;
   absl::Status nested = absl::OkStatus();
+  // The kubelet's names in evictionHard.
+  constexpr std::pair<std::string_view, const char*> kSignals[] = {
+      {"memory.available", "memory"}, {"nodefs.available", "ephemeral-storage"}};
   const auto texts = [&amounts](const std::string& name) {
     return [&amounts, name](const YAML::Node& value, FileMachine& /*to*/) {
       return ReadTexts(value, amounts[name]);
@@ -213,9 +221,15 @@ absl::Status ReadMachine(const std::string& file, const std::string& where, cons
   int64_t& most_pods = machine.capacity.try_emplace("pods", kPodsOfKubelet).first->second;
   most_pods = pods.value_or(most_pods);
   machine.allocatable = machine.capacity;
+  machine.assumes_pods = !pods && !amounts["capacity"].contains("pods");
+  machine.assumes_no_overhead = std::ranges::all_of(
+      kOverheads, [&](const char* overhead) { return amounts[overhead].empty(); });
   for (const char* const overhead : kOverheads) {
-    for (const auto& [resource, text] : amounts[overhead]) {
+    for (const auto& [name, text] : amounts[overhead]) {
       const std::string place = fmt::format("{}.{}", named, overhead);
+      const auto* const signal =
+          std::ranges::find(kSignals, name, &std::pair<std::string_view, const char*>::first);
+      const std::string resource = signal == std::end(kSignals) ? name : signal->second;
       const auto whole = machine.capacity.find(resource);
       if (whole == machine.capacity.end()) {
         return BadSetting(file, place, fmt::format("{}: capacity has none", Printable(resource)));
@@ -335,12 +349,14 @@ class Finder {
   using Why = MachineCatalogue::Why;
 
   // A node that is not ready or cordoned may lack labels and DaemonSets' pods, or have taints that
-  // a new node would not have.
+  // a new node would not have.  By Karpenter's rules, only nodes that it manages are bought.
   [[nodiscard]] bool MayBeCopied(NodeId node) const {
     const NodeInfo& info = catalog_.node(node);
     return info.ready && !info.unschedulable && !info.upcoming &&
            info.leaving == NodeLeaving::kNo && !info.to_be_deleted &&
-           groups_.WhyNotReady(node) == NotReadyReason::kNone;
+           groups_.WhyNotReady(node) == NotReadyReason::kNone &&
+           (!groups_.FollowsKarpenter(node) ||
+            WhyNotDisruptable(catalog_, node) != UnremovableReason::kNodeClaimNotFound);
   }
 
   // Each shape of the group's nodes once.  The node with the most DaemonSets' pods stands for it.
@@ -470,12 +486,21 @@ class Finder {
     if (pool != nullptr && pool->is_static) {
       return found_.Refuse(Why::kStaticNodePool, ToText(type));
     }
+    if (IsOfOtherArch(sibling, type)) return found_.Refuse(Why::kOtherArchitecture, ToText(type));
     type.capacity =
         type.of_file == nullptr ? CapacityOf(catalog_, sibling) : type.of_file->capacity;
     type.daemon_pods = DaemonPodsOn(snapshot_, sibling);
     SetLooks(sibling, group, type);
     if (pool != nullptr && !MayBuy(*pool, sibling, type)) return;
     found_.usable.push_back(std::move(type));
+  }
+
+  // Whether a new node would get the label of an architecture that it does not have.
+  [[nodiscard]] bool IsOfOtherArch(NodeId sibling, const MachineType& type) const {
+    if (type.of_file == nullptr || type.of_file->labels.contains(kArch)) return false;
+    const std::string_view arch = ArchOfName(type.name);
+    const std::optional<std::string> of_sibling = ValueOn(sibling, kArch);
+    return !arch.empty() && of_sibling && *of_sibling != arch;
   }
 
   // Whether the NodePool allows the type.  Sets what a new node has of the NodePool.
@@ -717,6 +742,10 @@ WhyText TextOf(MachineCatalogue::Why why) {
               "pods of an on-demand node would move to it; --allow-spot permits that"};
     case kNotSold:
       return {"NotSold", "the list offers it on demand or as spot in no zone"};
+    case kOtherArchitecture:
+      return {"OtherArchitecture",
+              "by its name it has another architecture than the nodes of the group; labels: "
+              "kubernetes.io/arch in the file says which it has"};
     case kLeftOut:
       return {"LeftOut",
               "more types can be bought than are tried, and the bound values others more"};

@@ -125,6 +125,7 @@ class MachineCatalogue {
     kSpotFromOnDemand,
     kTooFewSpotTypes,
     kNotSold,
+    kOtherArchitecture,
     kLeftOut,
   };
   void Refuse(Why why, std::string name);

@@ -99,19 +99,12 @@ std::string_view RegionOf(std::string_view zone) {
   return ends_as_aws ? zone.substr(0, zone.size() - 1) : "";
 }
 
-std::string OneSpelling(std::string_view value) {
-  std::string text(value);
-  for (char& c : text) c = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  // The words of GKE and AKS for a machine at the full price.
-  return text == "standard" || text == "regular" ? "on-demand" : text;
-}
-
 std::string CapacityType(const Catalog& catalog, NodeId node,
                          const std::vector<CapacityLabel>& labels) {
   for (const auto& [label, meaning] : labels) {
     const std::string_view value = LabelOf(catalog, node, label);
     if (value.empty()) continue;
-    if (meaning.empty()) return OneSpelling(value);
+    if (meaning.empty()) return CapacityTypeOf(value);
     if (value == "true") return std::string(meaning);
   }
   return "";
@@ -289,6 +282,14 @@ std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog) {
     facts.push_back(FactsOf(catalog, NodeId{n}, labels));
   }
   return facts;
+}
+
+std::string CapacityTypeOf(std::string_view value) {
+  std::string text(value);
+  for (char& c : text) c = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  // The words of GKE and AKS for a machine at the full price.
+  const bool is_full_price = text == "standard" || text == "regular" || text == "ondemand";
+  return is_full_price ? "on-demand" : text;
 }
 
 bool IsCapacityTypeLabel(std::string_view key) {

@@ -93,6 +93,8 @@ std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog);
 
 // Whether the label says how a node was bought: spot, on-demand and so on.
 bool IsCapacityTypeLabel(std::string_view key);
+// A capacity type in one spelling: "ON_DEMAND", "OnDemand" and "standard" are "on-demand".
+std::string CapacityTypeOf(std::string_view value);
 // Whether the cloud may take such a node back.  `capacity_type`: as in NodeFacts.
 inline bool IsSpot(std::string_view capacity_type) {
   return capacity_type == "spot" || capacity_type == "preemptible";

@@ -74,6 +74,30 @@ bool IsOfMachine(std::string_view key) {
                              [&](std::string_view prefix) { return key.starts_with(prefix); });
 }
 
+std::string_view ArchOfName(std::string_view instance_type) {
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::string_view kArmFamilies[] = {"t2a", "c4a", "n4a", "a4x"};  // Of Google.
+  constexpr std::string_view kAzure = "Standard_";
+  const auto has = [](std::string_view text, char letter) {
+    return text.find(letter) != std::string_view::npos;
+  };
+  const auto arch = [](bool is_arm) { return is_arm ? "arm64" : "amd64"; };
+  const bool is_azure = instance_type.starts_with(kAzure);
+  if (is_azure) instance_type.remove_prefix(kAzure.size());
+  const size_t number = instance_type.find_first_of(kDigits);
+  if (number == 0 || number == std::string_view::npos) return "";
+  const std::string_view rest = instance_type.substr(number);
+  const size_t additions = std::min(rest.find_first_not_of(kDigits), rest.size());
+  if (is_azure) return arch(has(rest.substr(additions, rest.find('_') - additions), 'p'));
+  if (const size_t dot = rest.find('.'); dot != std::string_view::npos && dot >= additions) {
+    return arch(has(rest.substr(additions, dot - additions), 'g'));
+  }
+  const size_t dash = instance_type.find('-');
+  if (dash == std::string_view::npos || dash < number || additions == rest.size()) return "";
+  return arch(std::ranges::find(kArmFamilies, instance_type.substr(0, dash)) !=
+              std::end(kArmFamilies));
+}
+
 TextMap MachineLabels(const std::string& instance_type, const AmountMap& capacity) {
   TextMap labels;
   std::string prefix;

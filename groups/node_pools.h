@@ -40,6 +40,11 @@ bool IsOfMachine(std::string_view key);
 // family, size, generation, CPUs and memory on AWS, Azure and GCP.
 TextMap MachineLabels(const std::string& instance_type, const AmountMap& capacity);
 
+// The architecture that the name of a cloud's instance type tells: "arm64", "amd64", or "" if the
+// name is of no known form.  AWS: a `g` after the generation ("c7g.large"); Azure: a `p` after the
+// size ("Standard_D2ps_v5"); Google: by family ("t2a-standard-1").
+std::string_view ArchOfName(std::string_view instance_type);
+
 // The place of a requirement, or of a field of the template, that ebb cannot read:
 // "requirements[2].operator"; empty: all are read.
 std::string UnreadRequirement(const KarpenterObjects::Pool& pool);

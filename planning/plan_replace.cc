@@ -845,6 +845,17 @@ class Replacing {
     }
   }
 
+  // Lists the types of the file that can be bought and of which it says nothing.
+  template <typename IsAssumed>
+  void ListAssumedOf(const IsAssumed& is_assumed, fmt::format_string<std::string> text) {
+    std::set<std::string> names;
+    for (const MachineType& type : types_.usable) {
+      if (type.of_file != nullptr && is_assumed(*type.of_file)) names.insert(type.name);
+    }
+    if (names.empty()) return;
+    purchases().assumptions.push_back(fmt::format(text, fmt::format("{}", fmt::join(names, ", "))));
+  }
+
   void ListAssumptions() {
     std::vector<std::string>& texts = purchases().assumptions;
     if (!types_.usable.empty()) {
@@ -856,6 +867,11 @@ class Replacing {
           "The machines can be bought at these prices when the plan is carried out. New nodes do "
           "not count towards the minimum of their group.");
     }
+    ListAssumedOf([](const FileMachine& machine) { return machine.assumes_pods; },
+                  "At most 110 pods run on a node of {}: the file has no pods for it.");
+    ListAssumedOf([](const FileMachine& machine) { return machine.assumes_no_overhead; },
+                  "All of the capacity of {} is allocatable: the file has no kubeReserved, "
+                  "systemReserved or evictionHard for it.");
     const double threshold = query_.planner.scale_down_utilization_threshold;
     if (threshold < 1 && std::ranges::any_of(
                              answer_->without->groups.groups,

@@ -80,6 +80,17 @@ std::optional<Integer> Whole(std::string_view text) {
   return value;
 }
 
+// The number that the whole text is, from `min` to `max`.
+std::optional<double> NumberIn(std::string_view text, double min, double max) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || parsed != end) return std::nullopt;
+  if (value == 0 && text.starts_with('-')) return std::nullopt;  // "-0" is not accepted.
+  const bool is_in = std::isfinite(value) && value >= min && value <= max;
+  return is_in ? std::optional(value) : std::nullopt;
+}
+
 std::optional<MinMaxParts> MinMaxOf(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || text.starts_with('-')) return std::nullopt;
@@ -170,14 +181,20 @@ CLI::Validator WholeNumber(int64_t min, uint64_t max) {
 CLI::Validator Number(double min, double max) {
   const std::string range = fmt::format("{:g} to {:g}", min, max);
   return Make(ValueKind::kNumber, range, "a number from " + range,
-              [min, max](std::string_view text) {
-                double value = 0;
-                const char* const end = text.data() + text.size();
-                const auto [parsed, error] = std::from_chars(text.data(), end, value);
-                if (error != std::errc() || parsed != end) return false;
-                if (value == 0 && text.starts_with('-')) return false;  // "-0" is not accepted.
-                return std::isfinite(value) && value >= min && value <= max;
-              });
+              [min, max](std::string_view text) { return NumberIn(text, min, max).has_value(); });
+}
+
+CLI::Validator Share() {
+  const auto read = [](std::string& text) {
+    if (NumberIn(text, 0, 1)) return std::string();
+    const auto percent = text.ends_with('%')
+                             ? NumberIn(std::string_view(text).substr(0, text.size() - 1), 0, 100)
+                             : std::nullopt;
+    if (!percent) return IsNot(text, "a number from 0 to 1, or a percentage");
+    text = fmt::format("{}", *percent / 100);
+    return std::string();
+  };
+  return {read, "0 to 1", NameOf(ValueKind::kNumber)};
 }
 
 CLI::Validator Duration() {

@@ -55,6 +55,8 @@ namespace values {
 CLI::Validator WholeNumber(int64_t min, uint64_t max);
 // A decimal fraction, an exponent allowed, from `min` to `max`, both included.
 CLI::Validator Number(double min, double max);
+// A Number from 0 to 1, or a percentage such as "5%", which is changed to "0.05".
+CLI::Validator Share();
 // A duration as Go's flags accept it ("1h30m"), at most 100 years, so that adding it to a time
 // cannot overflow.
 CLI::Validator Duration();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "groups/groups.h"
@@ -46,11 +47,12 @@ struct Found {
 };
 
 Found Find(const ClusterSnapshot& snapshot, const std::string& file, const std::string& groups,
-           const std::string& prices = "types: {m4: 1, m8: 2}") {
+           const std::string& prices = "types: {m4: 1, m8: 2}", RuleSet rule_set = RuleSet::kAuto) {
   const absl::StatusOr<MachineFile> machines = ParseMachineFile("types.yaml", file);
   EXPECT_TRUE(machines.ok()) << machines.status();
-  const absl::StatusOr<GroupRules> rules = ParseGroups("groups.yaml", groups);
+  absl::StatusOr<GroupRules> rules = ParseGroups("groups.yaml", groups);
   EXPECT_TRUE(rules.ok()) << rules.status();
+  rules->rule_set = rule_set;
   const absl::StatusOr<PriceList> list = ParsePrices("prices.yaml", prices);
   EXPECT_TRUE(list.ok()) << list.status();
   const absl::StatusOr<NodePrices> hourly = PriceNodes(snapshot.catalog(), *list);
@@ -84,6 +86,67 @@ TEST(MachineFileTest, TheOverheadIsSubtracted) {
   EXPECT_EQ(amounts.at("cpu"), 1900);
   EXPECT_EQ(amounts.at("memory"), 5 * test::kGiB);
   EXPECT_EQ(amounts.at("pods"), 29);
+}
+
+TEST(MachineFileTest, WhatTheFileDoesNotSayIsKnownAsAnAssumption) {
+  const auto read = [](const std::string& rest) {
+    const absl::StatusOr<MachineFile> file =
+        ParseMachineFile("types.yaml", WithType("  offers: [{}]\n" + rest));
+    EXPECT_TRUE(file.ok()) << file.status();
+    const FileMachine& machine = file->machines.at(0);
+    return std::pair(machine.assumes_pods, machine.assumes_no_overhead);
+  };
+  EXPECT_EQ(read(""), std::pair(true, true));
+  EXPECT_EQ(read("  pods: 58"), std::pair(false, true));
+  EXPECT_EQ(read("  evictionHard: {memory: 100Mi}"), std::pair(true, false));
+}
+
+TEST(MachineFileTest, TheKubeletsNamesOfWhatIsEvictedAreRead) {
+  const absl::StatusOr<MachineFile> file = ParseMachineFile(
+      "types.yaml", WithType("  evictionHard: {memory.available: 1Gi}\n  offers: [{}]"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->machines.at(0).allocatable.at("memory"), 7 * test::kGiB);
+}
+
+TEST(MachineFileTest, CapacityTypesHaveOneSpelling) {
+  const absl::StatusOr<MachineFile> file = ParseMachineFile(
+      "types.yaml", WithType("  offers: [{capacityType: ON_DEMAND}, {capacityType: OnDemand}, "
+                             "{capacityType: SPOT}, {capacityType: Regular}]"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::vector<std::string> types;
+  for (const FileMachine::Offer& each : file->machines.at(0).offers) {
+    types.push_back(each.capacity_type);
+  }
+  EXPECT_THAT(types, ElementsAre("on-demand", "on-demand", "spot", "on-demand"));
+}
+
+TEST(MachineTypesTest, AMachineOfAnotherArchitectureIsNotTakenForOneOfTheGroup) {
+  const std::string file = R"(
+machineTypes:
+- {name: c7g.large, groups: [general], capacity: {cpu: "2", memory: 4Gi}, offers: [{hourly: 1}]}
+- {name: c7i.large, groups: [general], capacity: {cpu: "2", memory: 4Gi}, offers: [{hourly: 1}]}
+- {name: r7g.large, groups: [general], capacity: {cpu: "2", memory: 4Gi}, offers: [{hourly: 1}],
+   labels: {kubernetes.io/arch: arm64}}
+)";
+  const Found found =
+      Find(Cluster()
+               .Add(Machine("a", "m4", "z1", "ON_DEMAND").Label("kubernetes.io/arch", "amd64"))
+               .Build(),
+           file, "nodeGroups: []");
+  EXPECT_THAT(found.usable, ElementsAre("c7i.large in z1, on-demand", "m4 in z1, on-demand",
+                                        "r7g.large in z1, on-demand"));
+  EXPECT_THAT(found.unusable, ElementsAre("OtherArchitecture: c7g.large in z1, on-demand"));
+}
+
+TEST(MachineTypesTest, ByKarpentersRulesOnlyNodesThatItManagesAreCopied) {
+  const auto usable = [](Node node) {
+    return Find(Cluster().Add(std::move(node)).Build(), "machineTypes: []", "nodeGroups: []",
+                "types: {m4: 1}", RuleSet::kKarpenter)
+        .usable;
+  };
+  EXPECT_THAT(usable(Machine("a", "m4", "z1", "ON_DEMAND")), IsEmpty());
+  EXPECT_THAT(usable(Machine("a", "m4", "z1", "ON_DEMAND").Label("karpenter.sh/nodepool", "p")),
+              ElementsAre("m4 in z1, on-demand"));
 }
 
 TEST(MachineFileTest, JsonIsReadToo) {

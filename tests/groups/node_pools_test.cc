@@ -63,6 +63,23 @@ TEST(NodePoolsTest, WhatCannotBeReadIsNamed) {
   EXPECT_EQ(UnreadRequirement(older), "");
 }
 
+TEST(NodePoolsTest, TheNamesOfMachinesTellTheirArchitecture) {
+  for (const char* const arm :
+       {"c7g.large", "m6gd.metal", "t4g.nano", "im4gn.16xlarge", "x2gd.medium", "g5g.xlarge",
+        "Standard_D2ps_v5", "Standard_E4pds_v5", "t2a-standard-1", "c4a-highmem-8"}) {
+    EXPECT_EQ(ArchOfName(arm), "arm64") << arm;
+  }
+  for (const char* const amd :
+       {"c7i.large", "m5.2xlarge", "g4dn.xlarge", "g5.xlarge", "p4de.24xlarge", "u-6tb1.metal",
+        "Standard_D2s_v5", "Standard_NC24ads_A100_v4", "Standard_NP10s", "n2d-standard-2",
+        "e2-medium"}) {
+    EXPECT_EQ(ArchOfName(amd), "amd64") << amd;
+  }
+  for (const char* const unknown : {"", "m8", "cx41", "node-1", "custom", "large"}) {
+    EXPECT_EQ(ArchOfName(unknown), "") << unknown;
+  }
+}
+
 TEST(NodePoolsTest, TheNamesOfMachinesSayWhatTheyAre) {
   const AmountMap capacity = {{"cpu", 96000}, {"memory", int64_t{384} << 30}};
   const std::string aws = "karpenter.k8s.aws/instance-";

@@ -274,5 +274,17 @@ TEST(FlagValuesTest, TheLastOfARepeatedFlagCounts) {
               HasSubstr("no-such-file: "));
 }
 
+TEST(FlagValuesTest, AShareMayBeAPercentage) {
+  for (const auto& [given, read] : {std::pair("5%", "0.05"), std::pair("100%", "1"),
+                                    std::pair("0.2", "0.2"), std::pair("0", "0")}) {
+    std::string text = given;
+    EXPECT_EQ(values::Share()(text), "") << given;
+    EXPECT_EQ(text, read);
+  }
+  for (std::string bad : {"101%", "%", "5 %", "-1%", "2", "nan%"}) {
+    EXPECT_THAT(values::Share()(bad), HasSubstr("is not a number from 0 to 1")) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace ebb::flag_values_test
