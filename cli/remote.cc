@@ -112,6 +112,7 @@ absl::Status PutReplace(const PlanCommand& command, wire::PlanInput& input) {
   replace.set_max_new_nodes(static_cast<uint32_t>(command.purchases.max_new_nodes));
   replace.set_min_saving(command.purchases.min_saving);
   replace.set_min_score(command.purchases.min_score);
+  replace.set_move_cost(command.questions.search.move_cost);
   replace.set_allow_spot(command.purchases.allow_spot);
   replace.set_max_tries(command.purchases.max_tries);
   if (const std::optional<double> budget = command.ReplaceBudget()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -22,6 +23,7 @@
 #include "report/plan_totals.h"
 #include "report/plan_warnings.h"
 #include "search/removable.h"
+#include "search/worth.h"
 #include "snapshot/live/change_batch.h"
 
 namespace ebb {
@@ -182,12 +184,13 @@ struct Trial {
   absl::Status status = absl::OkStatus();
   std::optional<Why> refused = {};
   PlanPurchases::Figures figures = {};
+  double value = 0;      // What it saves in an hour, less what the moves cost.
   NodeBasket used = {};  // The new nodes that take pods.
   // On-demand nodes that stay because their pods would move to new spot nodes.
   std::set<std::string> kept = {};
 
   [[nodiscard]] bool IsBetterThan(const Trial& other) const {
-    const double gain = figures.saved_per_hour - other.figures.saved_per_hour;
+    const double gain = value - other.value;
     if (std::abs(gain) > kLeastGain) return gain > 0;
     return figures.moved < other.figures.moved;
   }
@@ -206,7 +209,8 @@ class Replacing {
         answer_(std::make_unique<ReplaceAnswer>()) {}
 
   absl::StatusOr<std::unique_ptr<ReplaceAnswer>> Run() {
-    query_.search = SearchQuery{.iterations = replace_.iterations, .for_cost = true};
+    query_.search = SearchQuery{
+        .iterations = replace_.iterations, .for_cost = true, .move_cost = replace_.move_cost};
     if (replace_.budget_s) ends_ = Clock::now() + DurationOf(*replace_.budget_s);
     const std::vector<InputWarning> warnings = checked_.warnings;
     if (absl::Status s = PlanWithout(); !s.ok()) return s;
@@ -259,6 +263,11 @@ class Replacing {
         disruption_of_groups_ += shape.mirror || IsDaemonSetPod(catalog, shape) ? 0 : 1;
       }
     });
+  }
+
+  // What a plan saves in an hour, less what its moves cost.
+  [[nodiscard]] double ValueOf(const PlanPurchases::Figures& figures) const {
+    return figures.saved_per_hour - replace_.move_cost * static_cast<double>(figures.moved);
   }
 
   [[nodiscard]] double ScoreOf(const PlanPurchases::Figures& figures) const {
@@ -354,16 +363,23 @@ class Replacing {
       basket = std::move(used);
       Forget();
     }
+    constexpr std::string_view kSavesNoMore =
+        "no set of new nodes that was tried saves more than the plan without";
+    const auto below_score = [&](double score) {
+      return fmt::format("the plan with purchases has a score of {:.2f}, below {}", score,
+                         replace_.min_score);
+    };
     if (answer_->with == nullptr) {
-      purchases().why_none = "no set of new nodes that was tried saves more than the plan without";
+      const bool saves_more = refused_score_ && refused_value_ > ValueOf(purchases().without);
+      purchases().why_none = saves_more ? below_score(*refused_score_) : std::string(kSavesNoMore);
       return absl::OkStatus();
     }
     const double stays = purchases().cost_per_hour - purchases().without.saved_per_hour;
     const double saved = SavedByPurchases(purchases());
     if (const std::optional<Why> why = RefusedFor(answer_->with->made.plan, SpotRows())) {
       purchases().why_none = "the best set of new nodes breaks a rule about spot nodes";
-    } else if (saved <= kLeastGain) {
-      purchases().why_none = "no set of new nodes that was tried saves more than the plan without";
+    } else if (ValueOf(purchases().with) <= ValueOf(purchases().without) + kLeastGain) {
+      purchases().why_none = kSavesNoMore;
     } else if (saved < replace_.min_saving * stays) {
       purchases().why_none =
           fmt::format("purchases save {} of what the nodes that stay cost, less than {}",
@@ -371,8 +387,7 @@ class Replacing {
     }
     const double score = purchases().with.score;
     if (purchases().why_none.empty() && score < replace_.min_score) {
-      purchases().why_none = fmt::format("the plan with purchases has a score of {:.2f}, below {}",
-                                         score, replace_.min_score);
+      purchases().why_none = below_score(score);
     }
     if (!purchases().why_none.empty()) Forget();
     return absl::OkStatus();
@@ -520,7 +535,7 @@ class Replacing {
 
   // Whether a trial with more new nodes is worth them.
   static bool Saves(const Trial& next, const Trial& best) {
-    return next.figures.saved_per_hour > best.figures.saved_per_hour + kLeastGain;
+    return next.value > best.value + kLeastGain;
   }
 
   // The best of these baskets; the first of equal ones.  A trial without plan is the worst.
@@ -554,7 +569,7 @@ class Replacing {
       if (is_late_) trials.resize(end);
     }
     Trial best;
-    best.figures.saved_per_hour = -kHourlyMax;
+    best.value = -std::numeric_limits<double>::max();
     for (Trial& trial : trials) {
       if (!trial.status.ok()) return trial.status;
       if (trial.refused) {
@@ -567,6 +582,7 @@ class Replacing {
       if (trial.basket.size() == 1 && trial.used.empty() && !trial.kept.empty()) {
         types_.Refuse(Why::kSpotFromOnDemand, ToText(types_.usable[trial.basket.front()]));
       }
+      if (!HasScore(trial)) continue;
       Remember(trial);
       if (trial.IsBetterThan(best)) best = std::move(trial);
     }
@@ -611,14 +627,16 @@ class Replacing {
     const Catalog& catalog = rows_->snapshot().catalog();
     const PlanAnswer& plan = *answer_->without;
     hourly_.assign(catalog.nodes(), 0);
-    worth_.assign(catalog.nodes(), 0);
     checked_.snapshot.alive().ForEach([&](NodeId node) {
       const absl::StatusOr<NodeId> now =
           catalog.FindNode(plan.cluster->snapshot.catalog().NodeName(node));
       if (!now.ok()) return;
       hourly_[Index(*now)] = plan.prices->hourly[Index(node)];
-      worth_[Index(*now)] = std::llround(hourly_[Index(*now)] * kWorthOfUnit);
     });
+    PlanRequest request;
+    request.planner = query_.planner;
+    request.pass.now_s = query_.now_s;
+    worth_ = WorthOfNodes(rows_->snapshot(), rows_->groups(), request, hourly_, replace_.move_cost);
   }
 
   // Keeps the trial if it is one of the best so far.
@@ -639,9 +657,21 @@ class Replacing {
     Trial best;
     for (Trial& trial : trials) {
       if (!trial.status.ok()) return trial.status;
-      if (!trial.refused && trial.IsBetterThan(best)) best = std::move(trial);
+      if (trial.refused || !HasScore(trial)) continue;
+      if (trial.IsBetterThan(best)) best = std::move(trial);
     }
     return best;
+  }
+
+  // Whether the plan has the least score that is asked for.  Without new nodes none is.
+  bool HasScore(const Trial& trial) {
+    const double score = ScoreOf(trial.figures);
+    if (trial.used.empty() || score >= replace_.min_score) return true;
+    if (!refused_score_ || trial.value > refused_value_) {
+      refused_score_ = score;
+      refused_value_ = trial.value;
+    }
+    return false;
   }
 
   // If pods of on-demand nodes would move to new spot nodes, tries again with these nodes kept.
@@ -695,6 +725,7 @@ class Replacing {
       trial.figures.saved_per_hour -= types_.usable[type].hourly;
     }
     std::ranges::sort(trial.used);
+    trial.value = ValueOf(trial.figures);
     trial.refused = RefusedFor(made->plan, bought, &trial.kept);
     return trial;
   }
@@ -920,6 +951,8 @@ class Replacing {
   std::vector<TypeIndex> tried_types_;   // Sorted.
   std::vector<double> bought_in_bound_;  // By type: how many nodes the relaxed problem buys.
   std::set<std::string> full_;           // "the largest size of group g".
+  std::optional<double> refused_score_;  // Of the best plan whose score is below the least.
+  double refused_value_ = 0;
   std::optional<Clock::time_point> ends_;
   std::map<const KarpenterObjects::Pool*, AmountMap> used_of_pools_;
   std::vector<double> hourly_;           // By NodeId of the rows' version.
@@ -953,6 +986,10 @@ absl::Status CheckReplace(const PlanQuery& query, const ReplaceQuery& replace) {
   }
   if (!(replace.min_score >= 0 && replace.min_score <= kScoreMax)) {
     return refuse("min_score", fmt::format("{} is not from 0 to {}", replace.min_score, kScoreMax));
+  }
+  if (!(replace.move_cost >= 0 && replace.move_cost <= kHourlyMax)) {
+    return refuse("move_cost",
+                  fmt::format("{} is not from 0 to {}", replace.move_cost, kHourlyMax));
   }
   if (replace.max_tries < 1) return refuse("max_tries", "is not 1 or more");
   constexpr double kBudgetMax = 1e6;

@@ -71,6 +71,7 @@ struct ReplaceQuery {
   // The least score of the plan with purchases (PlanPurchases::Figures::score).  Karpenter's policy
   // Balanced asks for 0.5.
   double min_score = 0;
+  double move_cost = 0;          // What moving a pod costs, to be saved in an hour.
   bool allow_spot = false;       // Pods may move from on-demand nodes to new spot nodes.
   size_t max_tries = kTriesMax;  // The most sets of new nodes that are tried.
   // No further set is begun after so many seconds, which makes the answer depend on the speed of

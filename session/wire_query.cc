@@ -366,6 +366,7 @@ absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
 absl::StatusOr<ReplaceQuery> ReadReplace(const wire::Replace& replace) {
   ReplaceQuery query{.min_saving = replace.min_saving(),
                      .min_score = replace.min_score(),
+                     .move_cost = replace.move_cost(),
                      .allow_spot = replace.allow_spot()};
   if (replace.has_max_new_nodes()) query.max_new_nodes = replace.max_new_nodes();
   if (replace.has_max_tries()) query.max_tries = replace.max_tries();

@@ -511,7 +511,7 @@ bool PlanCommand::CostFlagsFit(std::ostream& err) const {
   }
   const char* wrong = nullptr;
   if (questions.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
-  if (!questions.ForCost() && questions.search.move_cost > 0)
+  if (!questions.ForCost() && !replace && questions.search.move_cost > 0)
     wrong = "--move-cost: pass --objective cost too";
   if (prices.empty() && (fail_if.Names("saved") || fail_if.Names("cost")))
     wrong = "--fail-if: saved and cost need --prices";
@@ -692,6 +692,7 @@ std::optional<double> PlanCommand::ReplaceBudget() const {
 
 absl::StatusOr<ReplaceQuery> PlanCommand::ReadPurchases() const {
   ReplaceQuery asked = purchases;
+  asked.move_cost = questions.search.move_cost;
   asked.budget_s = ReplaceBudget();
   if (machine_types.empty()) return asked;
   absl::StatusOr<MachineFile> file = ReadMachineFile(machine_types);

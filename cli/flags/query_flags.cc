@@ -40,8 +40,9 @@ void AddSearchFlags(QueryFlags& flags, CLI::App& app) {
       ->type_name("OBJECTIVE")
       ->capture_default_str()
       ->group(kQuestionGroup);
-  app.add_option("--move-cost", flags.search.move_cost,
-                 "With --objective cost: what moving a pod costs, to be saved in an hour")
+  app.add_option(
+         "--move-cost", flags.search.move_cost,
+         "With --objective cost or --replace: what moving a pod costs, to be saved in an hour")
       ->check(NumberIn(kMoveCostRange))
       ->type_name("PRICE")
       ->capture_default_str()

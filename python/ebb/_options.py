@@ -345,12 +345,15 @@ def read_options(options: Mapping[str, object], *, always_search: bool = False) 
     given: Json = {}
     load: Json = {}
     parts: dict[str, list[str]] = {"search": [], "trials": [], "stable": [], "replace": []}
+    replaces = bool(options.get("replace"))
     for name, value in options.items():
         if not isinstance(name, str):
             raise OptionError(f"options: {name!r} is not a name")
         if value is None:
             continue
         option, read = _read(name, value)
+        if name == "move_cost" and replaces:
+            option = option._replace(path=("replace", name), part="replace")
         if option.part:
             parts[option.part].append(name)
         if name in ("optimize", "stable", "replace"):

@@ -228,6 +228,30 @@ TEST(PlanReplaceTest, PlansWithALowerScoreThanMinScoreAreNotMade) {
   }
 }
 
+TEST(PlanReplaceTest, WhatMovesCostMustBeSavedToo) {
+  // One node for three saves 0.8 and moves three pods.
+  for (const auto& [move_cost, buys] : {std::pair(0.26, 1u), std::pair(0.27, 0u)}) {
+    ThreeNodes market;
+    market.Types(TypeText("m8", 8000, 2.2));
+    market.replace().move_cost = move_cost;
+    const PlanPurchases& purchases = market.Answer();
+    EXPECT_EQ(purchases.buy.size(), buys) << purchases.why_none;
+    EXPECT_NEAR(purchases.with.saved_per_hour, buys * 0.8, 1e-9) << "money, without moves";
+  }
+}
+
+TEST(PlanReplaceTest, TheBestOfThePlansThatHaveTheScoreIsTaken) {
+  // One m8 for all saves the most, with a score of 0.8 / 3.  The search goes on to sets of less.
+  ThreeNodes market;
+  market.Types(TypeText("m8", 8000, 2.2) + TypeText("m3", 3000, 0.3));
+  market.replace().min_score = 0.6;
+  market.replace().max_new_nodes = 1;
+  const PlanPurchases& purchases = market.Answer();
+  ASSERT_EQ(purchases.buy.size(), 1u) << purchases.why_none;
+  EXPECT_EQ(purchases.buy[0].type, "m3");
+  EXPECT_GE(purchases.with.score, 0.6);
+}
+
 TEST(PlanReplaceTest, DaemonSetsTakeRoomOnNewNodes) {
   // 3 * 2.5 CPUs fit on 8 CPUs, but not beside the pod of 0.6.
   for (const auto& [cpu, buys] : {std::pair(8000, 0u), std::pair(8200, 1u)}) {
@@ -321,6 +345,7 @@ TEST(PlanReplaceTest, WhatDoesNotGoWithPurchasesIsRefused) {
   EXPECT_FALSE(CheckReplace(query, {.max_new_nodes = 0}).ok());
   EXPECT_FALSE(CheckReplace(query, {.min_saving = 1.5}).ok());
   EXPECT_FALSE(CheckReplace(query, {.min_score = -1}).ok());
+  EXPECT_FALSE(CheckReplace(query, {.move_cost = -1}).ok());
   query.bound = true;
   EXPECT_THAT(CheckReplace(query, {}).message(), HasSubstr("bound"));
   query = market.query();

@@ -2297,6 +2297,7 @@ type Replace struct {
 	MaxTries *uint64 `protobuf:"varint,8,opt,name=max_tries,json=maxTries,proto3,oneof" json:"max_tries,omitempty"`
 	// No further set is tried after this time; 0: no limit.
 	BudgetSeconds float64 `protobuf:"fixed64,9,opt,name=budget_seconds,json=budgetSeconds,proto3" json:"budget_seconds,omitempty"`
+	MoveCost      float64 `protobuf:"fixed64,10,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"` // What moving a pod costs, to be saved in an hour.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2390,6 +2391,13 @@ func (x *Replace) GetMaxTries() uint64 {
 func (x *Replace) GetBudgetSeconds() float64 {
 	if x != nil {
 		return x.BudgetSeconds
+	}
+	return 0
+}
+
+func (x *Replace) GetMoveCost() float64 {
+	if x != nil {
+		return x.MoveCost
 	}
 	return 0
 }
@@ -10123,7 +10131,7 @@ const file_planner_proto_rawDesc = "" +
 	"\a_stableB\b\n" +
 	"\x06_wavesB\n" +
 	"\n" +
-	"\b_replace\"\xf9\x02\n" +
+	"\b_replace\"\x96\x03\n" +
 	"\aReplace\x12'\n" +
 	"\rmax_new_nodes\x18\x01 \x01(\rH\x00R\vmaxNewNodes\x88\x01\x01\x12\x1d\n" +
 	"\n" +
@@ -10135,7 +10143,9 @@ const file_planner_proto_rawDesc = "" +
 	"\x12machine_types_name\x18\x06 \x01(\tR\x10machineTypesName\x12.\n" +
 	"\x13machine_type_groups\x18\a \x03(\tR\x11machineTypeGroups\x12 \n" +
 	"\tmax_tries\x18\b \x01(\x04H\x01R\bmaxTries\x88\x01\x01\x12%\n" +
-	"\x0ebudget_seconds\x18\t \x01(\x01R\rbudgetSecondsB\x10\n" +
+	"\x0ebudget_seconds\x18\t \x01(\x01R\rbudgetSeconds\x12\x1b\n" +
+	"\tmove_cost\x18\n" +
+	" \x01(\x01R\bmoveCostB\x10\n" +
 	"\x0e_max_new_nodesB\f\n" +
 	"\n" +
 	"_max_tries\"\xc3\x01\n" +
