@@ -270,14 +270,21 @@ func (k *karpenterFake) hasClaim(node string) (exists, going bool) {
 	return true, claim.GetDeletionTimestamp() != nil
 }
 
-// grantPurchases gives the account of byKarpenter the right to create NodeClaims.
-func (c *cluster) grantPurchases() {
+// grantPurchases gives the account of byKarpenter the right to create NodeClaims, and waits until
+// the API server has seen it.
+func (c *cluster) grantPurchases(edit func(*app.Options)) {
 	c.t.Helper()
 	role, err := client.RbacV1().ClusterRoles().Get(c.ctx, "ebb-karpenter", metav1.GetOptions{})
 	c.must(err)
 	role.Rules[0].Verbs = append(role.Rules[0].Verbs, "create")
 	_, err = client.RbacV1().ClusterRoles().Update(c.ctx, role, metav1.UpdateOptions{})
 	c.must(err)
+	o := &app.Options{Listen: "none"}
+	edit(o)
+	c.eventually("the role grants purchases", func() bool {
+		missing, err := access.Missing(c.ctx, o.Client, (&karpenter.Provider{Buys: true}).Rights())
+		return err == nil && len(missing) == 0
+	})
 }
 
 // byKarpenter makes a replica delete NodeClaims, with no more rights than the manifests grant.

@@ -293,10 +293,12 @@ func TestEbbRunBuysANodeClaimAndThenRemovesDearerNodes(t *testing.T) {
 	group.Labels["node.kubernetes.io/instance-type"], group.Labels["karpenter.sh/capacity-type"] = "m4", "on-demand"
 	c := newCluster(t, "karpenter-buys", group)
 	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 3, CPU: "2500m"}))
-	c.must(workload.Budget(c.ctx, client, c.namespace, "web", 2))
+	c.must(workload.Budget(c.ctx, client, c.namespace, "web", 3))
 	c.waitReady()
 	k := c.startKarpenter()
+	k.setPool(object{"budgets": []any{object{"nodes": "3"}}})
 	edit := c.byKarpenter(false)
+	c.grantPurchases(edit)
 	s := c.startDaemon()
 	r := c.startReplica(edit, s.feeding, func(o *app.Options) { o.Provider.(*karpenter.Provider).Buys = true })
 	r.waitActive()
@@ -319,20 +321,21 @@ func TestEbbRunBuysANodeClaimAndThenRemovesDearerNodes(t *testing.T) {
 	judge := c.watchBudgets()
 	loop := append([]string{"run", "--actuator", "unix:" + r.socket, "--scan-interval", "1s", "--node-delete-delay-after-taint", "1s",
 		"--replace-interval", "10s", "--scale-down-unneeded-time", "1h"}, flags...)
-	// Without the right nothing is created, and the log says which right is missing.
+	// Karpenter might remove the new node while it is empty.
+	k.setPool(object{"consolidateAfter": "30s"})
 	running := c.start(ebb, loop...)
-	c.eventually("the order is refused", func() bool { return running.has("refused:") && running.has("forbidden") })
+	c.eventually("the order is refused", func() bool { return running.has("refused:") && running.has("set it to 5m or more, or to Never") })
 	if c.countNodes() != 3 {
-		t.Error("a machine was launched without an order")
+		t.Error("a machine was launched for an order that was refused")
 	}
-	c.grantPurchases()
+	k.setPool(object{"consolidateAfter": "1h"})
 	c.eventually("one large node is left", func() bool { return c.countNodes() == 1 && len(r.status().Running) == 0 })
 	c.waitReady()
 	k.check()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.launched) != 1 || k.mostAtOnce > 2 {
-		t.Errorf("launched %v, %d ended at a time", k.launched, k.mostAtOnce)
+	if len(k.launched) != 1 {
+		t.Errorf("launched %v", k.launched)
 	}
 	judge()
 }
