@@ -942,14 +942,18 @@ double Devices::UseOfPool(std::span<const uint32_t> slices,
   return sum;
 }
 
-std::optional<Devices::PoolUse> Devices::HighestUse(
-    NodeId node, const absl::flat_hash_set<DeviceId>& used) const {
+std::optional<Devices::PoolUse> Devices::HighestUse(NodeId node,
+                                                    const absl::flat_hash_set<DeviceId>& used,
+                                                    const Symbols& symbols) const {
   EBB_DCHECK(HasOwnSlices(node));
   absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> pools;
   for (const uint32_t s : own_slices_[Index(node)]) {
     const SliceInfo& slice = slices_[s];
     AddIfNewest(s, pools[{slice.driver, slice.pool}]);
   }
+  const auto name_of = [&](const std::pair<TextId, TextId>& id) {
+    return std::pair(symbols.Text(id.first), symbols.Text(id.second));
+  };
   PoolUse highest;
   for (const auto& [id, slices] : pools) {
     if (static_cast<int64_t>(slices.size()) != slices_[slices.front()].slice_count) {
@@ -957,7 +961,8 @@ std::optional<Devices::PoolUse> Devices::HighestUse(
     }
     const double use = UseOfPool(slices, used);
     const bool is_higher = use > highest.utilization || highest.driver == kNoText;
-    if (is_higher || (use == highest.utilization && id > std::pair(highest.driver, highest.pool))) {
+    if (is_higher ||
+        (use == highest.utilization && name_of(id) > name_of({highest.driver, highest.pool}))) {
       highest = {id.first, id.second, use};
     }
   }

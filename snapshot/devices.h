@@ -301,7 +301,8 @@ class Devices {
   };
   // nullopt: a pool is incomplete.  REQUIRES: HasOwnSlices(node).
   [[nodiscard]] std::optional<PoolUse> HighestUse(NodeId node,
-                                                  const absl::flat_hash_set<DeviceId>& used) const;
+                                                  const absl::flat_hash_set<DeviceId>& used,
+                                                  const Symbols& symbols) const;
   // Remembers searches for devices that took many steps and found none.  `key` is a hash of all
   // that the search depends on; `too_long`: it was ended because of its steps.
   using SearchKey = std::pair<uint64_t, uint64_t>;

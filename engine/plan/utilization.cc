@@ -66,7 +66,8 @@ std::optional<Utilization> UseOfDevices(const ClusterSnapshot& snapshot, NodeId 
       }
     }
   }
-  const std::optional<Devices::PoolUse> use = catalog.devices().HighestUse(node, used);
+  const std::optional<Devices::PoolUse> use =
+      catalog.devices().HighestUse(node, used, catalog.symbols());
   if (!use) return std::nullopt;
   return Utilization{.resource = use->driver, .pool = use->pool, .utilization = use->utilization};
 }

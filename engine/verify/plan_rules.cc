@@ -276,7 +276,7 @@ std::optional<double> PlanRules::UsedOfDevices(NodeId node, std::span<const PodI
   if (devices != nullptr) {
     for (const PodId pod : pods) hold(catalog_->shape_of(pod), *devices);
   }
-  const auto highest = catalog_->devices().HighestUse(node, held);
+  const auto highest = catalog_->devices().HighestUse(node, held, catalog_->symbols());
   if (!highest) return std::nullopt;
   return highest->utilization;
 }

@@ -139,11 +139,13 @@ std::string AbsentText(const GangAbsent& absent) {
 std::string WhyIncomplete(const Gang& gang, const GangStates::State& state) {
   const bool of_jobs = gang.kind == GangKind::kJobSet;
   if (state.running == 0 || (state.running >= state.least && state.missing == 0)) return "";
-  std::string text = gang.min_count
-                         ? absl::StrCat("the minimum is ", *gang.min_count)
+  std::string text = gang.min_count ? absl::StrCat("the minimum is ", *gang.min_count)
+                     : state.declared == 0
+                         ? ""
                          : absl::StrCat(state.declared, of_jobs ? " Job" : " pod",
                                         state.declared == 1 ? " is" : "s are", " declared");
-  absl::StrAppend(&text, ", and ", state.running, state.running == 1 ? " pod runs" : " pods run");
+  absl::StrAppend(&text, text.empty() ? "" : ", and ", state.running,
+                  state.running == 1 ? " pod runs" : " pods run");
   if (const std::string absent = AbsentText(state.absent); !absent.empty()) {
     absl::StrAppend(&text, ", ", absent);
   }

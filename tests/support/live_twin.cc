@@ -151,6 +151,13 @@ void DescribePlan(ClusterSnapshot& snapshot, const std::vector<PodId>& pending, 
                     node.pdb ? Absl(catalog.Text(catalog.pdbs()[Index(*node.pdb)].name)) : "",
                     "\n");
   }
+  for (uint32_t n = 0; n < made->plan.utilization.size(); ++n) {
+    const std::optional<Utilization>& of = made->plan.utilization[n];
+    if (!of || of->pool == kNoText) continue;
+    absl::StrAppend(&text, "use of ", Absl(catalog.NodeName(NodeId{n})), " ",
+                    Absl(catalog.Text(of->resource)), "/", Absl(catalog.Text(of->pool)), " ",
+                    of->utilization, "\n");
+  }
   text += "packed";
   for (const Move& each : made->plan.packed) move(each);
   text += '\n';
@@ -426,6 +433,8 @@ objects::Pod& LiveTwin::DrawDevicePod(const RawCluster& from) {
                           dice_.Percent(40) ? "template" : ""}};
   if (dice_.Percent(20))
     pod.resource_claims.push_back({"more", kDeviceClaims[(claim + 1) % 6], ""});
+  // As of an extended resource that is allocated from devices.
+  if (dice_.Percent(5)) pod.resource_claims.push_back({"", kDeviceClaims[claim], ""});
   return pod;
 }
 
@@ -445,6 +454,7 @@ objects::ObjectRef LiveTwin::DrawDeviceObject(const RawCluster& from) {
   }
   objects::DeviceClass device_class;
   device_class.meta.name = "gpu";
+  if (dice_.Percent(30)) device_class.extended_resource_name = "nvidia.com/gpu";
   if (dice_.Percent(20)) device_class.selectors = {R"(device.driver == "gpu.example.com")"};
   return keep(device_class);
 }
