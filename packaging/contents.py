@@ -7,9 +7,11 @@
 
 Writes FILE.spdx.json (SPDX 2.3) and FILE.licenses.txt beside FILE; the second only if there are such parts.
 
---map: the map of the program that mold or GNU ld wrote.  Each archive in it belongs to a Debian package, to one that is
-unpacked in --sysroot, or to a source that ./dev built in --built.  --header: a header whose package is
-compiled in.  --pypi: the dist-info folder of a Python package that is compiled in.  --go: the modules that are in a Go program.  --deb: what the Debian package FILE depends on.
+--map: the map of the program that mold or GNU ld wrote into the build folder.  Each archive in it that is
+elsewhere belongs to a Debian package, to one that is unpacked in --sysroot, or to a source that ./dev built
+in --built.  --header: a header whose package is compiled in.  --pypi: the dist-info folder of a Python package
+that is compiled in.  --go: the modules that are in a Go program.  --deb: what the Debian package FILE depends
+on.
 A part whose licence is not found is an error.
 """
 
@@ -48,14 +50,14 @@ class Part:
         self.licenses = licenses  # Files with the text.
 
 
-def linked_files(map_text):
-    """The archives and objects outside the build folder that the linker took something from."""
+def linked_files(map_text, build=""):
+    """The archives and objects outside the folder build that the linker took something from."""
     found = set()
     for line in map_text.splitlines():
         match = IN_MAP.match(line)
         if match:
             found.add(os.path.normpath(next(filter(None, match.groups()))))
-    return sorted(found)
+    return sorted(path for path in found if not build or not path.startswith(build + "/"))
 
 
 class Packages:
@@ -234,8 +236,9 @@ def main(arguments):
     parser.add_argument("--deb", action="store_true")
     options = parser.parse_args(arguments)
     packages = Packages(options.sysroot, options.built)
-    for path in linked_files(pathlib.Path(options.map).read_text(encoding="utf-8")) if options.map else []:
-        packages.add(path)
+    if options.map:
+        for path in linked_files(pathlib.Path(options.map).read_text(encoding="utf-8"), os.path.dirname(os.path.realpath(options.map))):
+            packages.add(path)
     packages.relation = "CONTAINS"
     for header in options.header:
         packages.add((options.sysroot or "") + header)
@@ -286,6 +289,7 @@ class SelfTest(unittest.TestCase):
                 "LOAD /usr/lib/libnone.a\n"
                 " .text          0x0 0x14 /usr/lib/libz.a(crc32.o)\n")
         self.assertEqual(linked_files(text), ["/usr/lib/libz.a", "/usr/libre2.a"])
+        self.assertEqual(linked_files(text, "/usr/lib"), ["/usr/libre2.a"])
 
     def test_an_archive_that_was_built_is_of_its_source(self):
         self.write("done-fmtlib", "9.1.0-1\nlibfmt.a\n")

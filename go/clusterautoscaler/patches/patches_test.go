@@ -199,6 +199,11 @@ func TestApplyToTheReleasedLine(t *testing.T) {
 	if err != nil || !strings.Contains(output, "applying released-") {
 		t.Fatalf("%v: %s", err, output)
 	}
+	// Symptom: the import had no name, and the package's own name is that of the built-in planner's package.
+	main := read(t, filepath.Join(tree, "cluster-autoscaler/core/static_autoscaler.go"))
+	if !strings.Contains(main, "\tebbplanner \"k8s.io/autoscaler/cluster-autoscaler/core/scaledown/ebbplanner\"\n") {
+		t.Errorf("static_autoscaler.go is\n%s", main)
+	}
 	copied := filepath.Join(tree, "cluster-autoscaler/core/scaledown/ebbplanner")
 	if _, err := os.Stat(filepath.Join(copied, "release_new.go")); !os.IsNotExist(err) {
 		t.Errorf("release_new.go: %v", err)
