@@ -1,12 +1,15 @@
 package planner
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime"
 	"sync"
 
 	apiv1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/clustersnapshot"
 	csisnapshot "sigs.k8s.io/cluster-autoscaler/pkg/simulator/csi/snapshot"
@@ -51,7 +54,8 @@ func (s *keptSnapshot) remember(views []feed.NodeView) {
 	computed := map[*apiv1.Pod]*framework.PodInfo{}
 	for i := range views {
 		for _, pod := range views[i].Pods {
-			computed[pod] = newPodInfo(pod)
+			computed[pod] = framework.NewPodInfo(pod, nil)
+			computed[pod].CalculateResource() // Keeps its result.
 		}
 	}
 	s.mutex.Lock()
@@ -61,12 +65,6 @@ func (s *keptSnapshot) remember(views []feed.NodeView) {
 		return
 	}
 	maps.Copy(s.pods, computed)
-}
-
-func newPodInfo(pod *apiv1.Pod) *framework.PodInfo {
-	info := framework.NewPodInfo(pod, nil)
-	info.CalculateResource() // Keeps its result.
-	return info
 }
 
 func (s *keptSnapshot) SetClusterState(nodes []*apiv1.Node, scheduledPods []*apiv1.Pod, draSnapshot *drasnapshot.Snapshot, csiSnapshot *csisnapshot.Snapshot) error {
@@ -95,11 +93,11 @@ func (s *keptSnapshot) SetClusterState(nodes []*apiv1.Node, scheduledPods []*api
 // infos returns the nodes with their pods, and keeps these pods alone for the next call. A pod whose node
 // is not among the nodes is left out.
 func (s *keptSnapshot) infos(nodes []*apiv1.Node, pods []*apiv1.Pod) []*framework.NodeInfo {
-	infos := make([]*framework.NodeInfo, len(nodes))
-	byName := make(map[string]*framework.NodeInfo, len(nodes))
+	infos, podsOf := make([]*framework.NodeInfo, len(nodes)), make([][]*framework.PodInfo, len(nodes))
+	index := make(map[string]int, len(nodes))
 	for i, node := range nodes {
 		infos[i] = framework.NewNodeInfo(node, nil)
-		byName[node.Name] = infos[i]
+		index[node.Name] = i
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -109,18 +107,23 @@ func (s *keptSnapshot) infos(nodes []*apiv1.Node, pods []*apiv1.Pod) []*framewor
 		if name == "" {
 			name = pod.Status.NominatedNodeName
 		}
-		node := byName[name]
-		if node == nil {
+		i, there := index[name]
+		if !there {
 			continue
 		}
 		info := s.pods[pod]
 		if info == nil {
-			info = newPodInfo(pod)
+			info = framework.NewPodInfo(pod, nil)
 		}
 		kept[pod] = info
-		node.AddPodInfo(info)
+		podsOf[i] = append(podsOf[i], info)
 	}
 	s.pods = kept
+	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(nodes), func(i int) {
+		for _, pod := range podsOf[i] {
+			infos[i].AddPodInfo(pod) // Computes and keeps what a new pod lacks.
+		}
+	})
 	return infos
 }
 
