@@ -281,12 +281,14 @@ struct OwnedPlan : ebb_plan {
                               .moves_count = static_cast<size_t>(removal.moves_size()),
                               .risky = removal.risky()});
     }
-    for (const wire::KeptNode& node : message.keeps()) {
-      all_kept.push_back({.node = TextOf(node.node()),
-                          .reason = TextOf(node.reason()),
-                          .blocking_reason = TextOf(node.blocking_reason()),
-                          .pod = NameOf(node.pod()),
-                          .pdb = TextOf(node.pdb())});
+    for (const auto* const nodes : {&message.keeps(), &message.excluded()}) {
+      for (const wire::KeptNode& node : *nodes) {
+        all_kept.push_back({.node = TextOf(node.node()),
+                            .reason = TextOf(node.reason()),
+                            .blocking_reason = TextOf(node.blocking_reason()),
+                            .pod = NameOf(node.pod()),
+                            .pdb = TextOf(node.pdb())});
+      }
     }
     termination = TextOf(message.termination());
     removals = all_removals.data();

@@ -209,7 +209,7 @@ typedef struct ebb_plan {
                                   "evictionLimit" (search.max_evictions). */
   const ebb_removal* removals; /* In the order in which the nodes go. */
   size_t removals_count;
-  const ebb_kept* kept;
+  const ebb_kept* kept; /* Of all nodes: also those that are no candidates. */
   size_t kept_count;
 } ebb_plan;
 

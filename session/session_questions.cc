@@ -107,7 +107,7 @@ void PutPlan(const PlanContext& context, const wire::PlanCall& call, wire::PlanR
   PutFigures(context, reply);
   switch (call.form()) {
     case wire::AS_DATA:
-      return WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
+      return WriteWholePlan(context.catalog(), *context.made, reply.mutable_data());
     case wire::AS_NAMES:
       for (const RemovableNode& node : context.made->plan.remove) {
         reply.add_names(std::string(context.catalog().NodeName(node.node)));
@@ -240,7 +240,7 @@ void SessionQuestions::PutDifference(const PlanContext& context, const std::stri
   const ebb::Plan& plan = context.made->plan;
   reply.set_whole(before == nullptr);
   if (before == nullptr) {
-    WritePassPlan(context.catalog(), plan, reply.mutable_data());
+    WriteWholePlan(context.catalog(), *context.made, reply.mutable_data());
   } else {
     const PlanDifference difference = DifferenceOf(*before, *now);
     WritePassPlan(context.catalog(), PartOf(context.catalog(), plan, difference),

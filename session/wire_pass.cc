@@ -1,6 +1,7 @@
 #include "session/wire_pass.h"
 
 #include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -111,11 +112,15 @@ class PlanWriter {
     plan_->mutable_removes()->Reserve(static_cast<int>(plan.remove.size()));
     for (const RemovableNode& node : plan.remove) Write(node);
     plan_->mutable_keeps()->Reserve(static_cast<int>(plan.keep.size()));
-    for (const UnremovableNode& node : plan.keep) Write(node);
+    for (const UnremovableNode& node : plan.keep) Write(node, plan_->add_keeps());
     for (const NodeId node : plan.skipped) plan_->add_skipped(Name(node));
     for (uint32_t node = 0; node < plan.utilization.size(); ++node) {
       if (plan.utilization[node]) Write(NodeId{node}, *plan.utilization[node]);
     }
+  }
+
+  void WriteExcluded(std::span<const UnremovableNode> nodes) {
+    for (const UnremovableNode& node : nodes) Write(node, plan_->add_excluded());
   }
 
  private:
@@ -137,8 +142,7 @@ class PlanWriter {
     for (const PodId pod : node.on_completion) Write(pod, written->add_on_completion());
   }
 
-  void Write(const UnremovableNode& node) {
-    wire::KeptNode* const written = plan_->add_keeps();
+  void Write(const UnremovableNode& node, wire::KeptNode* written) const {
     written->set_node(Name(node.node));
     written->set_reason(std::string(ToString(node.reason)));
     if (node.blocking_reason != BlockingPodReason::kNoReason) {
@@ -344,6 +348,12 @@ absl::StatusOr<PassInput> ReadPass(const wire::PlanInput& input, const ClusterSn
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, wire::PassPlan* written) {
   PlanWriter(catalog, written).Write(plan);
+}
+
+void WriteWholePlan(const Catalog& catalog, const PlanResult& made, wire::PassPlan* written) {
+  PlanWriter writer(catalog, written);
+  writer.Write(made.plan);
+  writer.WriteExcluded(made.excluded);
 }
 
 void WritePodName(const Catalog& catalog, PodId pod, wire::PodName& written) {

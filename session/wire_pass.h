@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/make_plan.h"
 #include "engine/plan/node_groups.h"
 #include "engine/plan/pass_input.h"
 #include "engine/plan/plan.h"
@@ -39,6 +40,8 @@ absl::StatusOr<PassInput> ReadPass(const v1alpha1::PlanInput& input,
                                    PassLists& lists);
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, v1alpha1::PassPlan* written);
+// As WritePassPlan(), with the nodes that are no candidates.
+void WriteWholePlan(const Catalog& catalog, const PlanResult& made, v1alpha1::PassPlan* written);
 void WritePodName(const Catalog& catalog, PodId pod, v1alpha1::PodName& written);
 
 // As WritePassPlan(), in columns.

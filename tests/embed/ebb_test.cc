@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -187,6 +188,28 @@ TEST_F(EbbTest, APlanAsStructsIsThatOfTheJson) {
   EXPECT_EQ(json["keep"][0]["node"], plan->kept[0].node.data);
   EXPECT_EQ(json["keep"][0]["reason"], plan->kept[0].reason.data);
   EXPECT_EQ(std::string(plan->termination.data), "complete");
+  ebb_plan_free(plan);
+}
+
+TEST_F(EbbTest, APlanAsStructsNamesTheNodesThatAreNoCandidates) {
+  nlohmann::json machine = nlohmann::json::parse(NodeJson("control"));
+  machine["metadata"]["labels"]["node-role.kubernetes.io/control-plane"] = "";
+  Put({machine.dump()});
+  ebb_plan* plan = nullptr;
+  ErrorSlot error;
+  EXPECT_EQ(ebb_cluster_allow_incomplete(cluster_, 1, error.slot()), EBB_OK);
+  ASSERT_EQ(ebb_cluster_plan(cluster_, EBB_JSON, kAtNow.data(), kAtNow.size(), &plan, error.slot()),
+            EBB_OK)
+      << error.message();
+  std::map<std::string, std::string> kept;
+  for (size_t i = 0; i < plan->kept_count; ++i) {
+    kept[plan->kept[i].node.data] = plan->kept[i].reason.data;
+  }
+  std::map<std::string, std::string> expected;
+  const auto json = nlohmann::json::parse(Call(EBB_CALL_PLAN, EBB_JSON, kAtNow));
+  for (const auto& each : json["keep"]) expected[each["node"]] = each["reason"];
+  EXPECT_EQ(kept, expected);
+  EXPECT_EQ(kept["control"], "NotAutoscaled");
   ebb_plan_free(plan);
 }
 

@@ -4711,11 +4711,14 @@ type PassPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "complete": every candidate was judged; "limit": the unneeded limit was reached; "deadline":
 	// time ran out; "evictionLimit": search.max_evictions ended the plan.
-	Termination   string      `protobuf:"bytes,1,opt,name=termination,proto3" json:"termination,omitempty"`
-	Removes       []*Removal  `protobuf:"bytes,2,rep,name=removes,proto3" json:"removes,omitempty"` // In the order in which the nodes go.
-	Keeps         []*KeptNode `protobuf:"bytes,3,rep,name=keeps,proto3" json:"keeps,omitempty"`     // Candidates that were judged and stay.
-	Skipped       []string    `protobuf:"bytes,4,rep,name=skipped,proto3" json:"skipped,omitempty"` // Candidates that the pass did not reach.
-	Utilization   []*NodeUse  `protobuf:"bytes,5,rep,name=utilization,proto3" json:"utilization,omitempty"`
+	Termination string      `protobuf:"bytes,1,opt,name=termination,proto3" json:"termination,omitempty"`
+	Removes     []*Removal  `protobuf:"bytes,2,rep,name=removes,proto3" json:"removes,omitempty"` // In the order in which the nodes go.
+	Keeps       []*KeptNode `protobuf:"bytes,3,rep,name=keeps,proto3" json:"keeps,omitempty"`     // Candidates that were judged and stay.
+	Skipped     []string    `protobuf:"bytes,4,rep,name=skipped,proto3" json:"skipped,omitempty"` // Candidates that the pass did not reach.
+	Utilization []*NodeUse  `protobuf:"bytes,5,rep,name=utilization,proto3" json:"utilization,omitempty"`
+	// Nodes that are no candidates, such as those that are not autoscaled.  Only of Plan, and only in
+	// a whole plan.
+	Excluded      []*KeptNode `protobuf:"bytes,6,rep,name=excluded,proto3" json:"excluded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4781,6 +4784,13 @@ func (x *PassPlan) GetSkipped() []string {
 func (x *PassPlan) GetUtilization() []*NodeUse {
 	if x != nil {
 		return x.Utilization
+	}
+	return nil
+}
+
+func (x *PassPlan) GetExcluded() []*KeptNode {
+	if x != nil {
+		return x.Excluded
 	}
 	return nil
 }
@@ -10400,13 +10410,14 @@ const file_planner_proto_rawDesc = "" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12*\n" +
 	"\x04plan\x18\x03 \x01(\v2\x16.ebb.v1alpha1.PassPlanR\x04plan\x12!\n" +
 	"\fpass_seconds\x18\x04 \x01(\x01R\vpassSeconds\x125\n" +
-	"\tfreshness\x18\a \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xde\x01\n" +
+	"\tfreshness\x18\a \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\x92\x02\n" +
 	"\bPassPlan\x12 \n" +
 	"\vtermination\x18\x01 \x01(\tR\vtermination\x12/\n" +
 	"\aremoves\x18\x02 \x03(\v2\x15.ebb.v1alpha1.RemovalR\aremoves\x12,\n" +
 	"\x05keeps\x18\x03 \x03(\v2\x16.ebb.v1alpha1.KeptNodeR\x05keeps\x12\x18\n" +
 	"\askipped\x18\x04 \x03(\tR\askipped\x127\n" +
-	"\vutilization\x18\x05 \x03(\v2\x15.ebb.v1alpha1.NodeUseR\vutilization\"M\n" +
+	"\vutilization\x18\x05 \x03(\v2\x15.ebb.v1alpha1.NodeUseR\vutilization\x122\n" +
+	"\bexcluded\x18\x06 \x03(\v2\x16.ebb.v1alpha1.KeptNodeR\bexcluded\"M\n" +
 	"\aPodName\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
@@ -11125,123 +11136,124 @@ var file_planner_proto_depIdxs = []int32{
 	56,  // 67: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
 	58,  // 68: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
 	59,  // 69: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	57,  // 70: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	55,  // 71: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	55,  // 72: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	55,  // 73: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	55,  // 74: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	15,  // 75: ebb.v1alpha1.PassTable.freshness:type_name -> ebb.v1alpha1.Freshness
-	0,   // 76: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
-	26,  // 77: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
-	104, // 78: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
-	15,  // 79: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27,  // 80: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	15,  // 81: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
-	37,  // 82: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
-	27,  // 83: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	0,   // 84: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
-	66,  // 85: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	67,  // 86: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	68,  // 87: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	66,  // 88: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	110, // 89: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
-	26,  // 90: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	73,  // 91: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	71,  // 92: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
-	15,  // 93: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	57,  // 94: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	76,  // 95: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	77,  // 96: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	78,  // 97: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	79,  // 98: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	80,  // 99: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	81,  // 100: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	75,  // 101: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	76,  // 102: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	111, // 103: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	15,  // 104: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	87,  // 105: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
-	88,  // 106: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
-	89,  // 107: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
-	90,  // 108: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
-	93,  // 109: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
-	93,  // 110: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
-	91,  // 111: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	95,  // 112: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
-	95,  // 113: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
-	95,  // 114: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
-	96,  // 115: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
-	97,  // 116: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
-	86,  // 117: ebb.v1alpha1.PlanTables.waves:type_name -> ebb.v1alpha1.WaveFigures
-	112, // 118: ebb.v1alpha1.WaveFigures.waves:type_name -> ebb.v1alpha1.WaveFigures.Wave
-	96,  // 119: ebb.v1alpha1.WaveFigures.kept:type_name -> ebb.v1alpha1.KeptReason
-	113, // 120: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	113, // 121: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
-	91,  // 122: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
-	59,  // 123: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
-	92,  // 124: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	94,  // 125: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
-	91,  // 126: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
-	114, // 127: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
-	59,  // 128: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
-	59,  // 129: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
-	92,  // 130: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
-	99,  // 131: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
-	100, // 132: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
-	101, // 133: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
-	102, // 134: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
-	103, // 135: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
-	4,   // 136: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
-	115, // 137: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
-	116, // 138: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
-	117, // 139: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
-	118, // 140: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
-	96,  // 141: ebb.v1alpha1.WaveFigures.Wave.kept:type_name -> ebb.v1alpha1.KeptReason
-	5,   // 142: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	12,  // 143: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	9,   // 144: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	10,  // 145: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	18,  // 146: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	22,  // 147: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	24,  // 148: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	33,  // 149: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	39,  // 150: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	41,  // 151: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
-	45,  // 152: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
-	48,  // 153: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
-	27,  // 154: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
-	27,  // 155: ebb.v1alpha1.Planner.PassTable:input_type -> ebb.v1alpha1.PlanInput
-	61,  // 156: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	63,  // 157: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	65,  // 158: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	74,  // 159: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	69,  // 160: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	83,  // 161: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	6,   // 162: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	13,  // 163: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	14,  // 164: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	11,  // 165: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	19,  // 166: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	23,  // 167: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	25,  // 168: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	34,  // 169: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	40,  // 170: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
-	42,  // 171: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
-	46,  // 172: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
-	49,  // 173: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
-	53,  // 174: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	60,  // 175: ebb.v1alpha1.Planner.PassTable:output_type -> ebb.v1alpha1.PassTable
-	62,  // 176: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
-	64,  // 177: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	72,  // 178: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	82,  // 179: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	70,  // 180: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	84,  // 181: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	162, // [162:182] is the sub-list for method output_type
-	142, // [142:162] is the sub-list for method input_type
-	142, // [142:142] is the sub-list for extension type_name
-	142, // [142:142] is the sub-list for extension extendee
-	0,   // [0:142] is the sub-list for field type_name
+	58,  // 70: ebb.v1alpha1.PassPlan.excluded:type_name -> ebb.v1alpha1.KeptNode
+	57,  // 71: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	55,  // 72: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	55,  // 73: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	55,  // 74: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	55,  // 75: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	15,  // 76: ebb.v1alpha1.PassTable.freshness:type_name -> ebb.v1alpha1.Freshness
+	0,   // 77: ebb.v1alpha1.FilterCall.form:type_name -> ebb.v1alpha1.Form
+	26,  // 78: ebb.v1alpha1.FilterReply.warnings:type_name -> ebb.v1alpha1.Warning
+	104, // 79: ebb.v1alpha1.FilterReply.pods:type_name -> ebb.v1alpha1.PodVerdicts
+	15,  // 80: ebb.v1alpha1.FilterReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27,  // 81: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	15,  // 82: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
+	37,  // 83: ebb.v1alpha1.PlanChange.stable:type_name -> ebb.v1alpha1.StableFigures
+	27,  // 84: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	0,   // 85: ebb.v1alpha1.RoundCall.form:type_name -> ebb.v1alpha1.Form
+	66,  // 86: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	67,  // 87: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	68,  // 88: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	66,  // 89: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	110, // 90: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
+	26,  // 91: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	73,  // 92: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	71,  // 93: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	15,  // 94: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	57,  // 95: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	76,  // 96: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	77,  // 97: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	78,  // 98: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	79,  // 99: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	80,  // 100: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	81,  // 101: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	75,  // 102: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	76,  // 103: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	111, // 104: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	15,  // 105: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	87,  // 106: ebb.v1alpha1.PlanTables.search:type_name -> ebb.v1alpha1.SearchFigures
+	88,  // 107: ebb.v1alpha1.PlanTables.bound:type_name -> ebb.v1alpha1.BoundFigures
+	89,  // 108: ebb.v1alpha1.PlanTables.trials:type_name -> ebb.v1alpha1.TrialFigures
+	90,  // 109: ebb.v1alpha1.PlanTables.first_unready:type_name -> ebb.v1alpha1.NodeWords
+	93,  // 110: ebb.v1alpha1.PlanTables.remove:type_name -> ebb.v1alpha1.TableNode
+	93,  // 111: ebb.v1alpha1.PlanTables.keep:type_name -> ebb.v1alpha1.TableNode
+	91,  // 112: ebb.v1alpha1.PlanTables.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	95,  // 113: ebb.v1alpha1.PlanTables.by_group:type_name -> ebb.v1alpha1.FreedShare
+	95,  // 114: ebb.v1alpha1.PlanTables.by_instance_type:type_name -> ebb.v1alpha1.FreedShare
+	95,  // 115: ebb.v1alpha1.PlanTables.by_capacity_type:type_name -> ebb.v1alpha1.FreedShare
+	96,  // 116: ebb.v1alpha1.PlanTables.kept_by_reason:type_name -> ebb.v1alpha1.KeptReason
+	97,  // 117: ebb.v1alpha1.PlanTables.kept_most_by:type_name -> ebb.v1alpha1.Keeper
+	86,  // 118: ebb.v1alpha1.PlanTables.waves:type_name -> ebb.v1alpha1.WaveFigures
+	112, // 119: ebb.v1alpha1.WaveFigures.waves:type_name -> ebb.v1alpha1.WaveFigures.Wave
+	96,  // 120: ebb.v1alpha1.WaveFigures.kept:type_name -> ebb.v1alpha1.KeptReason
+	113, // 121: ebb.v1alpha1.TrialFigures.random_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	113, // 122: ebb.v1alpha1.TrialFigures.plan_order:type_name -> ebb.v1alpha1.TrialFigures.Order
+	91,  // 123: ebb.v1alpha1.TableNode.allocatable:type_name -> ebb.v1alpha1.NodeAmounts
+	59,  // 124: ebb.v1alpha1.TableNode.use:type_name -> ebb.v1alpha1.NodeUse
+	92,  // 125: ebb.v1alpha1.TableNode.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	94,  // 126: ebb.v1alpha1.TableNode.to:type_name -> ebb.v1alpha1.Destination
+	91,  // 127: ebb.v1alpha1.FreedShare.freed:type_name -> ebb.v1alpha1.NodeAmounts
+	114, // 128: ebb.v1alpha1.KeptReason.finer:type_name -> ebb.v1alpha1.KeptReason.Finer
+	59,  // 129: ebb.v1alpha1.NodeExplanation.use:type_name -> ebb.v1alpha1.NodeUse
+	59,  // 130: ebb.v1alpha1.NodeExplanation.use_at_turn:type_name -> ebb.v1alpha1.NodeUse
+	92,  // 131: ebb.v1alpha1.NodeExplanation.gpu_devices:type_name -> ebb.v1alpha1.GpuDevices
+	99,  // 132: ebb.v1alpha1.NodeExplanation.first_room_kept:type_name -> ebb.v1alpha1.PodPlace
+	100, // 133: ebb.v1alpha1.NodeExplanation.pods:type_name -> ebb.v1alpha1.ExplainedPod
+	101, // 134: ebb.v1alpha1.NodeExplanation.budgets:type_name -> ebb.v1alpha1.SpentBudget
+	102, // 135: ebb.v1alpha1.NodeExplanation.places:type_name -> ebb.v1alpha1.TriedPod
+	103, // 136: ebb.v1alpha1.NodeExplanation.remedies:type_name -> ebb.v1alpha1.Remedies
+	4,   // 137: ebb.v1alpha1.ExplainedPod.outcome:type_name -> ebb.v1alpha1.ExplainedPod.Outcome
+	115, // 138: ebb.v1alpha1.SpentBudget.spent_for:type_name -> ebb.v1alpha1.SpentBudget.Node
+	116, // 139: ebb.v1alpha1.Remedies.helps:type_name -> ebb.v1alpha1.Remedies.Help
+	117, // 140: ebb.v1alpha1.Remedies.in_vain:type_name -> ebb.v1alpha1.Remedies.InVain
+	118, // 141: ebb.v1alpha1.PodVerdicts.verdicts:type_name -> ebb.v1alpha1.PodVerdicts.Verdict
+	96,  // 142: ebb.v1alpha1.WaveFigures.Wave.kept:type_name -> ebb.v1alpha1.KeptReason
+	5,   // 143: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	12,  // 144: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	9,   // 145: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	10,  // 146: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	18,  // 147: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	22,  // 148: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	24,  // 149: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	33,  // 150: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	39,  // 151: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	41,  // 152: ebb.v1alpha1.Planner.Blockers:input_type -> ebb.v1alpha1.BlockersCall
+	45,  // 153: ebb.v1alpha1.Planner.Frontier:input_type -> ebb.v1alpha1.FrontierCall
+	48,  // 154: ebb.v1alpha1.Planner.WhatIf:input_type -> ebb.v1alpha1.WhatIfCall
+	27,  // 155: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
+	27,  // 156: ebb.v1alpha1.Planner.PassTable:input_type -> ebb.v1alpha1.PlanInput
+	61,  // 157: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	63,  // 158: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	65,  // 159: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	74,  // 160: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	69,  // 161: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	83,  // 162: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	6,   // 163: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	13,  // 164: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	14,  // 165: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	11,  // 166: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	19,  // 167: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	23,  // 168: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	25,  // 169: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	34,  // 170: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	40,  // 171: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ExplainReply
+	42,  // 172: ebb.v1alpha1.Planner.Blockers:output_type -> ebb.v1alpha1.BlockersReply
+	46,  // 173: ebb.v1alpha1.Planner.Frontier:output_type -> ebb.v1alpha1.FrontierReply
+	49,  // 174: ebb.v1alpha1.Planner.WhatIf:output_type -> ebb.v1alpha1.WhatIfReply
+	53,  // 175: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	60,  // 176: ebb.v1alpha1.Planner.PassTable:output_type -> ebb.v1alpha1.PassTable
+	62,  // 177: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.FilterReply
+	64,  // 178: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	72,  // 179: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	82,  // 180: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	70,  // 181: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	84,  // 182: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	163, // [163:183] is the sub-list for method output_type
+	143, // [143:163] is the sub-list for method input_type
+	143, // [143:143] is the sub-list for extension type_name
+	143, // [143:143] is the sub-list for extension extendee
+	0,   // [0:143] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
