@@ -835,7 +835,8 @@ void LoopThatBuys(Market& market, LoopOptions& loop_options) {
 // loop/run/replace_market.h
 void FindPurchases(ExportedCluster& exported_cluster, const PlanQuery& query,
                    const LoadOptions& load, const Parallelism& parallelism) {
-  ReplaceMarket market(ObjectsOf(exported_cluster), {.query = query, .load = load}, parallelism);
+  ReplaceMarket market(ObjectsOf(exported_cluster), {.query = query, .replace = {}, .load = load},
+                       parallelism);
   Buyer buyer(market, {});
 }
 
