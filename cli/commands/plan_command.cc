@@ -225,6 +225,7 @@ void AddReplaceFlags(PlanCommand& command, CLI::App& app) {
   app.add_option("--machine-type-groups", command.machine_type_groups,
                  "Groups that may have the machine types of a cloud's list, besides those with a "
                  "NodePool")
+      ->check(values::Text())
       ->delimiter(',')
       ->type_name("GROUP,...")
       ->group(group);

@@ -1,6 +1,8 @@
 // ReplaceMarket: finds plans that buy nodes (planning/plan_replace.h) for a loop (loop/buyer.h).
 //
-//   ReplaceMarket market(ObjectsOf(exported_cluster), {.query = query, .load = load}, parallelism);
+//   ReplaceMarket market(ObjectsOf(exported_cluster), {.query = query, .replace = {}, .load =
+//   load},
+//                        parallelism);
 //   Buyer buyer(market, {});
 //
 // The cluster is read anew for each plan.
