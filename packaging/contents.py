@@ -95,7 +95,7 @@ class Packages:
         return self.debian(name, version, architecture, "")
 
     def built_part(self, path, folder):
-        for done in sorted(pathlib.Path(folder).glob("done-*")):
+        for done in sorted(pathlib.Path(folder).glob("done-[a-z]*")):  # done-2 marks the whole.
             version, *files = done.read_text().split()
             if os.path.basename(path) in files:
                 name = done.name.removeprefix("done-")
@@ -293,6 +293,7 @@ class SelfTest(unittest.TestCase):
 
     def test_an_archive_that_was_built_is_of_its_source(self):
         self.write("done-fmtlib", "9.1.0-1\nlibfmt.a\n")
+        self.write("done-2", "")
         self.write("src/fmtlib/debian/copyright", "MIT")
         packages = Packages(None, [str(self.folder)])
         packages.add(self.write("lib/libfmt.a", ""))
