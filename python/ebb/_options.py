@@ -430,11 +430,12 @@ def named_in(error: Error, names: tuple[str, ...]) -> Error:
     options = _table()[0]
     if type(error) is not InputError:
         return error
-    for name in names:
+    # "replace: max_new_nodes: ..." is about max_new_nodes.
+    for name in sorted(names, key=lambda each: f"replace: {each}:" not in error.message):
         path = ".".join(options[name].path)
         spelt = [path, *(["input." + path] if path else []), f"replace: {name}"]
         if any(f"{each}:" in error.message or f"({each})" in error.message for each in spelt if each):
-            reason = error.message.split(path + ": ", 1)[-1]
+            reason = error.message.removeprefix(f"replace: {name}: ").split(path + ": ", 1)[-1]
             return OptionError(f"{name}: {reason}", field=name)
     return error
 

@@ -560,9 +560,10 @@ def test_a_plan_that_buys_nodes_is_the_one_of_the_command_line():
     files = {"prices": EXAMPLES / "prices.yaml", "machine_types": EXAMPLES / "machine_types.yaml"}
     plan = cluster.plan(replace=True, scale_down_utilization_threshold=1, **files)
     flags = [f"--{name.replace('_', '-')}={path}" for name, path in files.items()]
-    command = [PROGRAM, "plan", EXAMPLES / "replace_cluster.yaml", "-o", "json", "--now", NOW, "--replace"]
+    command = [PROGRAM, "plan", EXAMPLES / "replace_cluster.yaml", "-o", "json", "--replace"]
+    now = ["--now", "2026-06-01T12:00:00Z"]
     printed = subprocess.run(
-        [*command, "--scale-down-utilization-threshold=1", *flags], capture_output=True, check=True
+        [*command, *now, "--scale-down-utilization-threshold=1", *flags], capture_output=True, check=True
     )
     assert plan.json == printed.stdout
     (bought,) = plan.purchases.buy
@@ -584,16 +585,17 @@ def test_options_of_purchases_are_checked():
         ({"machine_types": EXAMPLES / "machine_types.yaml"}, "machine_types"),
         ({"replace": True, "prices": "builtin", "max_new_nodes": 101}, "max_new_nodes"),
         ({"replace": True, "prices": "builtin", "min_saving": 2}, "min_saving"),
+        ({"replace": True, "prices": "builtin", "move_cost": -1}, "move_cost"),
         ({"replace": 1}, "replace"),
     ):
         with pytest.raises(ebb.OptionError) as error:
             cluster.plan(**options)
         assert error.value.field == field
-    with pytest.raises(ebb.InputError, match="replace: prices: are required"):
+    with pytest.raises(ebb.OptionError, match="replace: prices: are required"):
         cluster.plan(replace=True)
     nothing = cluster.plan(replace=True, prices="builtin", min_saving=1)
     assert nothing.purchases.buy == () and nothing.purchases.why_none
-    with pytest.raises(ebb.InputError, match="Blockers takes none"):
+    with pytest.raises(ebb.OptionError, match="Blockers takes none"):
         cluster.blockers(replace=True, prices="builtin")
 
 
