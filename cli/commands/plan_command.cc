@@ -244,7 +244,7 @@ void AddReplaceFlags(PlanCommand& command, CLI::App& app) {
   app.add_option("--min-saving", command.purchases.min_saving,
                  "Buy only if that saves at least this share of what the nodes cost that would "
                  "stay otherwise")
-      ->check(values::Share())
+      ->transform(values::Share())  // check() would not change the text.
       ->type_name("SHARE")
       ->capture_default_str()
       ->group(group);

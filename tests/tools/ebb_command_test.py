@@ -333,6 +333,13 @@ class PlanTest(EbbTest):
                           replace["without"]["netSavedPerHour"]], [0.57, 0.38, 0.19, 0])
         reasons = {each["reason"]: each["count"] for each in replace["unusableTypes"]}
         self.assertEqual((reasons["UnknownGroup"], reasons["NoSibling"]), (1, 1))
+        for share, is_bought in (("33%", True), ("0.33", True), ("34%", False)):
+            asked = self.ebb_json(*self.replacing("--min-saving", share))["replace"]
+            self.assertEqual((share, bool(asked["buy"])), (share, is_bought))
+        # Three pods move for a saving of 0.19.
+        for price, is_bought in (("0.06", True), ("0.07", False)):
+            asked = self.ebb_json(*self.replacing("--move-cost", price))["replace"]
+            self.assertEqual((price, bool(asked["buy"])), (price, is_bought))
         self.assertTrue(replace["assumptions"])
         text = self.ebb(*self.replacing())[0]
         self.assertLess(text.index("First buy 1 node, and wait until it is Ready:"),
