@@ -25,6 +25,9 @@ type Group struct {
 	Pods   string // allocatable; default "110"
 	Zones  []string
 	Labels map[string]string
+
+	Annotations map[string]string
+	Provider    string // the part of the provider ID before the node's name; default "e2e:///"
 }
 
 // made counts the nodes of this process, so that each name is used once. A client whose watch broke
@@ -65,14 +68,18 @@ func (g *Group) node(i int) *corev1.Node {
 	if pods == "" {
 		pods = "110"
 	}
+	provider := g.Provider
+	if provider == "" {
+		provider = "e2e:///"
+	}
 	amounts := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse(g.CPU),
 		corev1.ResourceMemory: resource.MustParse(g.Memory),
 		corev1.ResourcePods:   resource.MustParse(pods),
 	}
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
-		Spec:       corev1.NodeSpec{ProviderID: "e2e:///" + name},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: g.Annotations},
+		Spec:       corev1.NodeSpec{ProviderID: provider + name},
 		Status: corev1.NodeStatus{
 			Capacity: amounts, Allocatable: amounts, Conditions: healthyConditions(),
 			NodeInfo: corev1.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "v1.36.4"},
